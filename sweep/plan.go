@@ -40,6 +40,9 @@ type PlanCell struct {
 type Reference struct {
 	Cell   string `json:"cell"`
 	Factor string `json:"factor"`
+	// Moved is how many leaves differ from it, and Undeclared those that the factor does not account for.
+	Moved      int    `json:"moved"`
+	Undeclared []Move `json:"undeclared,omitempty"`
 }
 
 // Move is one leaf that differs from the reference cell's. From or To is nil where the leaf is absent there.

@@ -72,3 +72,14 @@ func (r *Request) FromDueNS(ns int64) int64 {
 	}
 	return r.SentNS - r.DueNS + ns
 }
+
+// NewRequest is a request of which nothing is known: every number that can be absent is None.
+func NewRequest() *Request {
+	return &Request{
+		DueNS: None, SentNS: None, QueueNS: None, DialNS: None,
+		WrittenNS: None, TTFBNS: None, FirstTokenNS: None, AnswerNS: None, LastTokenNS: None, EndNS: None, ServerQueueNS: None,
+		InputAsked: None, InputTokens: None, OutputAsked: None, OutputTokens: None,
+		FirstTokens: None, CachedTokens: None, ReasoningTokens: None, Chunks: None,
+		HTTPStatus: None, RetryAfterNS: None,
+	}
+}

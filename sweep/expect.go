@@ -1,0 +1,101 @@
+package sweep
+
+import (
+	"math"
+	"time"
+
+	"github.com/inference-sweep/sweep/schema"
+)
+
+// Guesses that stand in for what only a run can tell. They size a night; no figure is made from them.
+const (
+	guessedTTFTS     = 0.05
+	guessedTokenS    = 0.01
+	guessedDrainS    = 0.3
+	simLaunchS       = 0.45
+	realLaunchS      = 90.0
+	rowBytes         = 200
+	tokenBytes       = 5
+	trialBytes       = 6000
+	guessedTraceMean = 256.0
+)
+
+// Duration reads one of the schema's durations, which the schema has checked; an absent one is 0.
+func Duration[T ~string](text T) time.Duration {
+	d, err := time.ParseDuration(string(text))
+	if err != nil {
+		return 0
+	}
+	return d
+}
+
+// meanLength is the expected length of a distribution in tokens.
+func meanLength(l schema.Lengths) float64 {
+	switch {
+	case l.Fixed > 0:
+		return float64(l.Fixed)
+	case l.Uniform != nil:
+		return float64(l.Uniform.Min+l.Uniform.Max) / 2
+	case l.Lognormal != nil:
+		return float64(l.Lognormal.Median) * math.Exp(l.Lognormal.Sigma*l.Lognormal.Sigma/2)
+	}
+	return guessedTraceMean
+}
+
+// expectedRatePerS is how many requests a second a cell is expected to send: its rate, or a guess for a closed loop.
+func expectedRatePerS(c *Cell) float64 {
+	load := c.Contract.Load
+	if load.Open != nil {
+		return load.Open.Rate
+	}
+	if load.Closed != nil {
+		each := guessedTTFTS + guessedTokenS*meanLength(c.Contract.Output.Length) + Duration(load.Closed.Think).Seconds()
+		return float64(load.Closed.Clients) / each
+	}
+	return float64(c.Measure.Requests)
+}
+
+// expectedRequests is the number of requests expected to be due in a trial's window.
+func expectedRequests(c *Cell) int {
+	if c.Measure.Requests > 0 {
+		return int(c.Measure.Requests)
+	}
+	due := expectedRatePerS(c) * Duration(c.Measure.Duration).Seconds()
+	return max(int(math.Round(due)), int(c.Measure.MinRequests))
+}
+
+// expectedTrialS is how long one trial is expected to take, in seconds, and how many requests it sends in all.
+func expectedTrialS(c *Cell, requests int) (seconds float64, sent float64) {
+	rate := expectedRatePerS(c)
+	window := max(Duration(c.Measure.Duration).Seconds(), float64(requests)/rate)
+	warmup := Duration(c.Warmup.Duration).Seconds()
+	if c.Warmup.Requests != nil {
+		warmup = max(warmup, float64(*c.Warmup.Requests)/rate)
+	}
+	drain := guessedDrainS
+	if c.Target != "sim" {
+		drain = guessedTTFTS + guessedTokenS*meanLength(c.Contract.Output.Length)
+	}
+	drain = min(drain, max(Duration(c.Tail).Seconds(), guessedDrainS))
+	seconds = warmup + window + drain
+	return seconds, rate * seconds
+}
+
+// Expected is how long trials are expected to take in seconds, and how much the database grows by them in bytes.
+func (p *Plan) Expected(trials []Trial) (seconds float64, bytes int64) {
+	size := 0.0
+	for _, t := range trials {
+		cell := p.CellNamed(t.Cell)
+		s, sent := expectedTrialS(&cell.Cell, cell.Requests)
+		seconds += s
+		size += trialBytes + sent*(rowBytes+tokenBytes*meanLength(cell.Cell.Contract.Output.Length))
+	}
+	return seconds + float64(p.countLaunches(trials))*p.launchS(), int64(size)
+}
+
+func (p *Plan) launchS() float64 {
+	if p.Cells[0].Cell.Target == "sim" {
+		return simLaunchS
+	}
+	return realLaunchS
+}

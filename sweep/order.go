@@ -1,0 +1,58 @@
+package sweep
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// The values of server.restart.
+const (
+	RestartBlock   = "block"
+	RestartTrial   = "trial"
+	RestartSetting = "setting"
+)
+
+// orderKey is a keyed hash: the same sweep gives the same order on every machine, and no cell's place depends on which
+// other cells there are.
+func orderKey(seed int64, block int, what string) uint64 {
+	sum := sha256.Sum256(fmt.Appendf(nil, "sweep order %d %d %s", seed, block, what))
+	return binary.BigEndian.Uint64(sum[:8])
+}
+
+// sortTrials puts trials in the order in which they run: block by block, and in each block the cells that share a
+// launch together, the groups and the cells in them in keyed random order. Cells whose server is restarted once a
+// setting come first, setting by setting, since one launch has to serve all their blocks.
+func sortTrials(trials []Trial, seed int64, restart func(digest string) string) {
+	type place struct {
+		perSetting   int
+		settingOuter uint64
+		block        int
+		setting      uint64
+		trial        uint64
+	}
+	places := make(map[Key]place, len(trials))
+	for _, t := range trials {
+		p := place{perSetting: 1, block: t.Block}
+		p.setting = orderKey(seed, t.Block, "launch "+t.Setting)
+		p.trial = orderKey(seed, t.Block, fmt.Sprintf("trial %s %d", t.Digest, t.Copy))
+		if restart(t.Digest) == RestartSetting {
+			p.perSetting, p.settingOuter = 0, orderKey(seed, 0, "launch "+t.Setting)
+		}
+		places[t.Key] = p
+	}
+	slices.SortFunc(trials, func(a, b Trial) int {
+		x, y := places[a.Key], places[b.Key]
+		return cmp.Or(
+			cmp.Compare(x.perSetting, y.perSetting),
+			cmp.Compare(x.settingOuter, y.settingOuter),
+			cmp.Compare(x.block, y.block),
+			cmp.Compare(x.setting, y.setting),
+			cmp.Compare(x.trial, y.trial),
+			cmp.Compare(a.Digest, b.Digest),
+			cmp.Compare(a.Copy, b.Copy),
+		)
+	})
+}

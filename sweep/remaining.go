@@ -1,0 +1,75 @@
+package sweep
+
+import "path"
+
+// FinishedTrial is what an earlier sitting left of a trial.
+type FinishedTrial struct {
+	Key
+	Sitting int64
+	Status  string
+}
+
+// Remaining lists the trials that are still to be run, in the plan's order. Only a done trial is finished; a failed,
+// interrupted or blocked one is tried again. A cell that joins a block whose baseline was measured in an earlier
+// sitting gets a fresh baseline beside it, copy 3 or higher, so that it is compared with one of its own night.
+func (p *Plan) Remaining(finished []FinishedTrial) []Trial {
+	done := map[Key]bool{}
+	lastCopy := map[int]int{} // by block: the highest copy of the baseline's digest
+	base := p.Cells[0].Digest
+	for _, f := range finished {
+		if f.Status == StatusDone {
+			done[f.Key] = true
+		}
+		if f.Digest == base {
+			lastCopy[f.Block] = max(lastCopy[f.Block], f.Copy)
+		}
+	}
+	var trials []Trial
+	joined := map[int]bool{}
+	for _, t := range p.Trials {
+		if done[t.Key] {
+			continue
+		}
+		trials = append(trials, t)
+		if done[Key{base, t.Block, 1}] && !joined[t.Block] {
+			joined[t.Block] = true
+			fresh := Key{base, t.Block, max(lastCopy[t.Block]+1, 3)}
+			trials = append(trials, Trial{Key: fresh, Cell: Baseline, Setting: p.Cells[0].Setting})
+		}
+	}
+	p.order(trials)
+	return trials
+}
+
+// Only keeps the trials of cells whose name, or an alias of it, matches a glob (path.Match's), together with the fresh
+// baselines beside them.
+func (p *Plan) Only(trials []Trial, glob string) ([]Trial, error) {
+	if _, err := path.Match(glob, ""); err != nil {
+		return nil, &PlanError{Message: "--only " + glob + ": " + err.Error()}
+	}
+	matched := map[string]bool{}
+	for i := range p.Cells {
+		if ok, _ := path.Match(glob, p.Cells[i].Name()); ok {
+			matched[p.Cells[i].Digest] = true
+		}
+	}
+	if len(matched) == 0 {
+		return nil, &PlanError{Message: "no cell matches --only " + glob, Hint: "sweep plan lists the cells"}
+	}
+	blocks := map[int]bool{}
+	for _, t := range trials {
+		if matched[t.Digest] && t.Copy < 3 {
+			blocks[t.Block] = true
+		}
+	}
+	var kept []Trial
+	for _, t := range trials {
+		if t.Copy >= 3 && blocks[t.Block] || t.Copy < 3 && matched[t.Digest] {
+			kept = append(kept, t)
+		}
+	}
+	return kept, nil
+}
+
+// Launches is how often a server is started for trials in the order given.
+func (p *Plan) LaunchesOf(trials []Trial) int { return p.countLaunches(trials) }
