@@ -1,0 +1,377 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/inference-sweep/sweep/sweep"
+)
+
+const (
+	readSize     = 4 << 10
+	readSizeLong = 64 << 10 // once a read has filled the small buffer
+	// asideSize is the size from which a request is written by a goroutine of its own, so that a server which answers
+	// before it has read everything is heard.
+	asideSize = 32 << 10
+	errorLimit = 64 << 10 // what is kept of an error's body
+)
+
+// exchange is one request on one connection, and the buffers that it lends to the next. All its times are nanoseconds
+// since sent, but for sent itself.
+type exchange struct {
+	c   *Client
+	req *Request
+	rec *sweep.Request
+	cn  *conn
+
+	epoch time.Time
+	sent  int64 // since epoch
+
+	dec      Decoder
+	out      []byte // the request's header, and its body where small
+	small    []byte
+	long     *[readSizeLong]byte
+	errBody  []byte
+	lastByte int64
+	armed    int64 // the read deadline that is set, 0 for none
+	final    bool  // it is not set anew
+	heard    bool  // a byte of the response came
+	leftover bool  // bytes came behind the response
+}
+
+// Do sends one request and fills the row with all that happens on the wire, its status included; it returns when the
+// row is final. Times count from epoch, the trial's start. Cancelling ctx ends it at once.
+func (c *Client) Do(ctx context.Context, epoch time.Time, req *Request, rec *sweep.Request) {
+	x, _ := c.exchanges.Get().(*exchange)
+	if x == nil {
+		x = &exchange{c: c, small: make([]byte, readSize)}
+	}
+	x.req, x.rec, x.epoch = req, rec, epoch
+	x.do(ctx)
+	x.req, x.rec, x.cn, x.out = nil, nil, nil, shrink(x.out)
+	if x.long != nil {
+		c.longs.Put(x.long)
+		x.long = nil
+	}
+	c.exchanges.Put(x)
+}
+
+func (x *exchange) do(ctx context.Context) {
+	rec := x.rec
+	rec.RequestID, rec.ConnNew, rec.DialNS = x.req.ID, false, 0
+	if err := x.writeHead(); err != nil {
+		conclude(rec, Ending{sweep.ErrNotSent, err.Error()})
+		return
+	}
+	if err := x.connect(ctx); err != nil {
+		conclude(rec, Ending{kindOf(err), err.Error()})
+		return
+	}
+	stop := func() bool { return true }
+	if ctx.Done() != nil {
+		stop = context.AfterFunc(ctx, x.cn.kill)
+	}
+	end := x.run()
+	untouched := stop()
+	if !untouched && end.Kind != "" {
+		end = Ending{sweep.ErrCancelled, context.Cause(ctx).Error()}
+	}
+	x.settle(end)
+	x.release(untouched)
+}
+
+// connect finds a kept connection or makes one.
+func (x *exchange) connect(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return &dialError{sweep.ErrCancelled, context.Cause(ctx)}
+	}
+	start := time.Now()
+	if x.cn = x.c.pool.get(); x.cn != nil {
+		return nil
+	}
+	var err error
+	x.rec.ConnNew = true
+	x.cn, err = x.c.dial(ctx)
+	x.rec.DialNS = int64(time.Since(start))
+	return err
+}
+
+func kindOf(err error) string {
+	var d *dialError
+	if errors.As(err, &d) {
+		return d.kind
+	}
+	return sweep.ErrConnect
+}
+
+// now is the time since sent.
+func (x *exchange) now() int64 { return int64(time.Since(x.epoch)) - x.sent }
+
+// run writes the request and reads the response, and says how that ended.
+func (x *exchange) run() Ending {
+	x.cn.response.reset(x.c.cfg.ModelHeader)
+	x.lastByte, x.armed, x.final, x.heard, x.leftover, x.errBody = 0, 0, false, false, false, x.errBody[:0]
+	x.dec.Reset(Options{Stream: x.req.Stream, KeepText: x.c.cfg.KeepText, TextCap: x.c.cfg.TextCap})
+	x.sent = int64(time.Since(x.epoch))
+	x.rec.SentNS = x.sent
+	if len(x.out)+len(x.req.Body) > asideSize {
+		return x.writeAside()
+	}
+	x.out = append(x.out, x.req.Body...)
+	end := x.write(func() error { _, err := x.cn.Write(x.out); return err })
+	switch end.Kind {
+	case "":
+		x.arm()
+		return x.read()
+	case sweep.ErrReset:
+		return x.lastWord(end)
+	}
+	return end
+}
+
+// write writes the request, under the deadline after which its server has stalled.
+func (x *exchange) write(send func() error) Ending {
+	t := &x.c.cfg.Timeouts
+	if limit := earliest(int64(t.Idle), int64(t.Total)); limit > 0 {
+		_ = x.cn.SetWriteDeadline(x.epoch.Add(time.Duration(x.sent + limit)))
+	}
+	err := send()
+	switch {
+	case err == nil:
+		x.rec.WrittenNS = x.now()
+		return Ending{}
+	case !errors.Is(err, os.ErrDeadlineExceeded):
+		return wireEnding(err)
+	case t.Idle > 0 && (t.Total <= 0 || t.Idle < t.Total):
+		return Ending{sweep.ErrStalled, fmt.Sprintf("the request was not read for %s", t.Idle)}
+	}
+	return Ending{sweep.ErrTimeout, fmt.Sprintf("not over after %s", t.Total)}
+}
+
+// writeAside writes a large request while it reads.
+func (x *exchange) writeAside() Ending {
+	written := make(chan Ending, 1)
+	go func() {
+		written <- x.write(func() error {
+			parts := net.Buffers{x.out, x.req.Body}
+			_, err := parts.WriteTo(x.cn.Conn)
+			return err
+		})
+	}()
+	x.arm()
+	end := x.read()
+	// A server may answer without reading everything: the rest of the request is then not written.
+	_ = x.cn.SetWriteDeadline(past)
+	if w := <-written; w.Kind != "" {
+		x.cn.response.close = true
+	}
+	return end
+}
+
+// lastWord looks for the answer of a server that closed the connection before it had the whole request.
+func (x *exchange) lastWord(write Ending) Ending {
+	const wait = time.Second
+	x.armed, x.final = x.now()+int64(wait), true
+	_ = x.cn.SetReadDeadline(time.Now().Add(wait))
+	if end := x.read(); end.Kind != sweep.ErrTimeout {
+		return end
+	}
+	return write
+}
+
+// past is a deadline that is over.
+var past = time.Unix(1, 0)
+
+// read reads the response until it, or the wait for it, is over.
+func (x *exchange) read() Ending {
+	buf := x.small
+	for {
+		n, err := x.cn.Read(buf)
+		at := x.now()
+		if n > 0 {
+			x.hear(at)
+			if end, over := x.feed(at, buf[:n]); over {
+				x.rec.EndNS = at
+				return end
+			}
+			x.hurry()
+		}
+		if err != nil {
+			if end, over := x.failed(at, err); over {
+				x.rec.EndNS = at
+				return end
+			}
+		}
+		if n == len(buf) && n < readSizeLong {
+			buf = x.longBuffer()
+		}
+	}
+}
+
+func (x *exchange) longBuffer() []byte {
+	if x.long, _ = x.c.longs.Get().(*[readSizeLong]byte); x.long == nil {
+		x.long = new([readSizeLong]byte)
+	}
+	return x.long[:]
+}
+
+func (x *exchange) hear(at int64) {
+	x.lastByte = at
+	if !x.heard {
+		x.heard = true
+		x.rec.TTFBNS = at
+	}
+}
+
+// feed takes what one read brought; over says that nothing more is waited for.
+func (x *exchange) feed(at int64, b []byte) (end Ending, over bool) {
+	r := &x.cn.response
+	for len(b) > 0 {
+		if r.state == complete {
+			x.leftover = true
+			break
+		}
+		piece, rest, err := r.next(b)
+		if err != nil {
+			return Ending{sweep.ErrMalformed, err.Error()}, true
+		}
+		b = rest
+		if len(piece) > 0 && !x.takeBody(at, piece) {
+			return Ending{}, true
+		}
+	}
+	if r.headDone() && r.encoding != "" {
+		return Ending{sweep.ErrMalformed, "the answer came with content encoding " + r.encoding}, true
+	}
+	return Ending{}, r.state == complete || x.dec.Done()
+}
+
+// takeBody takes a piece of the body; it answers false where no more of it is wanted.
+func (x *exchange) takeBody(at int64, piece []byte) bool {
+	r := &x.cn.response
+	if r.status == 200 {
+		x.dec.opts.EventStream = r.contentType == eventStream
+		x.dec.Feed(at, piece)
+		return true
+	}
+	room := errorLimit - len(x.errBody)
+	x.errBody = append(x.errBody, piece[:min(room, len(piece))]...)
+	return len(piece) < room
+}
+
+// failed takes a read error: a deadline that came too early is set again, any other ends the exchange.
+func (x *exchange) failed(at int64, err error) (end Ending, over bool) {
+	if errors.Is(err, os.ErrDeadlineExceeded) && !x.final {
+		if end, over = x.expired(at); !over {
+			x.arm()
+		}
+		return end, over
+	}
+	end = wireEnding(err)
+	r := &x.cn.response
+	switch {
+	case end.Kind == sweep.ErrEOF && r.ended():
+		r.state = complete
+		return Ending{}, true
+	case !x.heard && !x.rec.ConnNew:
+		return Ending{sweep.ErrStale, "a kept connection was closed before the response: " + end.Message}, true
+	}
+	return end, true
+}
+
+// settle writes the row of a response, however it ended.
+func (x *exchange) settle(end Ending) {
+	rec, r := x.rec, &x.cn.response
+	if rec.EndNS == sweep.None {
+		rec.EndNS = x.now()
+	}
+	if !r.headDone() {
+		if end.Kind == "" {
+			end.Kind = sweep.ErrEOF
+		}
+		conclude(rec, end)
+		return
+	}
+	rec.HTTPStatus, rec.RetryAfterNS, rec.ResponseModel = int64(r.status), r.retryAfter, r.model
+	if r.status != 200 {
+		if end.Kind != sweep.ErrCancelled {
+			end = Ending{sweep.ErrHTTP, messageOf(x.errBody)}
+		}
+		conclude(rec, end)
+		return
+	}
+	x.dec.End(rec.EndNS, r.state == complete)
+	x.dec.Fill(rec, end)
+	if r.model != "" {
+		rec.ResponseModel = r.model
+	}
+	if x.req.Stream && x.req.GraceUsage && rec.Status == sweep.RequestOK && rec.OutputSource != sourceUsage {
+		rec.Marks = append(rec.Marks, MarkNoUsage)
+	}
+}
+
+// release gives the connection back, or closes it.
+func (x *exchange) release(untouched bool) {
+	r := &x.cn.response
+	resting := r.chunked && x.dec.done && r.state != complete && r.headDone() && !r.close
+	if !untouched || x.leftover || !r.reusable() && !resting {
+		x.cn.kill()
+		return
+	}
+	_ = x.cn.SetDeadline(time.Time{})
+	x.c.pool.put(x.cn)
+}
+
+// writeHead builds the request's header.
+func (x *exchange) writeHead() error {
+	b, req := &x.c.base, x.req
+	out := append(x.out[:0], "POST "...)
+	out = append(out, b.prefix...)
+	out = append(out, req.Path...)
+	out = append(out, " HTTP/1.1\r\n"...)
+	accept := "application/json"
+	if req.Stream {
+		accept = "text/event-stream"
+	}
+	for _, h := range [...]Header{
+		{"Host", b.host}, {"User-Agent", "sweep"}, {"Content-Type", "application/json"}, {"Accept", accept}, {"X-Request-Id", req.ID},
+	} {
+		if h.Value != "" && !overridden(req.Header, h.Name) {
+			out = appendHeader(out, h)
+		}
+	}
+	for _, h := range req.Header {
+		if strings.ContainsAny(h.Name, "\r\n: ") || strings.ContainsAny(h.Value, "\r\n") {
+			return fmt.Errorf("header %q cannot be sent", h.Name)
+		}
+		if !strings.EqualFold(h.Name, "Content-Length") && !strings.EqualFold(h.Name, "Transfer-Encoding") {
+			out = appendHeader(out, h)
+		}
+	}
+	out = append(out, "Content-Length: "...)
+	out = strconv.AppendInt(out, int64(len(req.Body)), 10)
+	x.out = append(out, "\r\n\r\n"...)
+	return nil
+}
+
+func appendHeader(out []byte, h Header) []byte {
+	out = append(out, h.Name...)
+	out = append(out, ": "...)
+	out = append(out, h.Value...)
+	return append(out, "\r\n"...)
+}
+
+func overridden(headers []Header, name string) bool {
+	for _, h := range headers {
+		if strings.EqualFold(h.Name, name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,191 @@
+package stream
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// conn is one connection to the server. It belongs to one exchange, or to the pool.
+type conn struct {
+	net.Conn           // what is read and written: TLS, where it is spoken
+	raw      net.Conn  // what was dialled
+	returned time.Time // when it came to the pool
+	// response is that of the last exchange; where [DONE] came before its end, its rest is still to be read.
+	response response
+}
+
+func (cn *conn) secure() bool { return cn.Conn != cn.raw }
+
+// kill closes a connection at once, without the farewell of TLS.
+func (cn *conn) kill() { _ = cn.raw.Close() }
+
+// pool keeps the connections that no exchange uses. The last returned is the first reused, so that no more stay warm
+// than are needed.
+type pool struct {
+	keepIdle time.Duration
+
+	mu     sync.Mutex
+	clean  []*conn // nothing more is due from the server
+	unread []*conn // the rest of a response is
+	closed bool
+}
+
+// restWait is how long a new request waits for the rest of the response before it, where no other connection is free.
+// Servers write it right behind [DONE].
+const restWait = 5 * time.Millisecond
+
+// get returns a connection on which nothing is due, or nil.
+func (p *pool) get() *conn {
+	for {
+		cn, clean := p.pop()
+		switch {
+		case cn == nil:
+			return nil
+		case clean && quiet(cn):
+			return cn
+		case !clean && finishRest(cn):
+			return cn
+		}
+		cn.kill()
+		if !clean {
+			return nil
+		}
+	}
+}
+
+// pop takes a connection out of the pool, and closes those that have been there for too long.
+func (p *pool) pop() (cn *conn, clean bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clean = p.prune(p.clean)
+	p.unread = p.prune(p.unread)
+	if n := len(p.clean); n > 0 {
+		cn, p.clean = p.clean[n-1], p.clean[:n-1]
+		return cn, true
+	}
+	if n := len(p.unread); n > 0 {
+		cn, p.unread = p.unread[n-1], p.unread[:n-1]
+	}
+	return cn, false
+}
+
+// prune closes the connections of a list that were returned too long ago; the oldest come first.
+func (p *pool) prune(list []*conn) []*conn {
+	n := 0
+	for n < len(list) && time.Since(list[n].returned) > p.keepIdle {
+		list[n].kill()
+		n++
+	}
+	if n == 0 {
+		return list
+	}
+	kept := copy(list, list[n:])
+	clear(list[kept:])
+	return list[:kept]
+}
+
+// put gives a connection to the pool.
+func (p *pool) put(cn *conn) {
+	cn.returned = time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.closed:
+		cn.kill()
+	case cn.response.state == complete || cn.response.state == statusLine:
+		p.clean = append(p.clean, cn)
+	default:
+		p.unread = append(p.unread, cn)
+	}
+}
+
+func (p *pool) size() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clean = p.prune(p.clean)
+	return len(p.clean)
+}
+
+func (p *pool) closeIdle(forGood bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, cn := range p.clean {
+		cn.kill()
+	}
+	for _, cn := range p.unread {
+		cn.kill()
+	}
+	p.clean, p.unread = nil, nil
+	p.closed = p.closed || forGood
+}
+
+// finishRest reads what is left of a response and says whether the connection is then free.
+func finishRest(cn *conn) bool {
+	if cn.SetReadDeadline(time.Now().Add(restWait)) != nil {
+		return false
+	}
+	var buf [512]byte
+	for cn.response.state != complete {
+		n, err := cn.Read(buf[:])
+		for rest := buf[:n]; len(rest) > 0; {
+			if cn.response.state == complete {
+				return false
+			}
+			var bad error
+			if _, rest, bad = cn.response.next(rest); bad != nil {
+				return false
+			}
+		}
+		if err != nil && cn.response.state != complete {
+			return false
+		}
+	}
+	return cn.response.reusable()
+}
+
+// dialError is a connection that did not come about, with the error kind it is.
+type dialError struct {
+	kind string
+	err  error
+}
+
+func (e *dialError) Error() string { return e.err.Error() }
+func (e *dialError) Unwrap() error { return e.err }
+
+// dial makes a connection, with TLS where the base asks for it, within the connect timeout.
+func (c *Client) dial(ctx context.Context) (*conn, error) {
+	if limit := c.cfg.Timeouts.Connect; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, errConnectTimeout)
+		defer cancel()
+	}
+	nc, err := c.cfg.Dial(ctx, "tcp", c.base.addr)
+	if err != nil {
+		return nil, &dialError{dialKind(err), timeoutCause(ctx, err)}
+	}
+	cn := &conn{Conn: nc, raw: nc}
+	if c.base.secure {
+		t := tls.Client(nc, c.tls)
+		if err := t.HandshakeContext(ctx); err != nil {
+			_ = nc.Close()
+			return nil, &dialError{tlsKind(err), timeoutCause(ctx, err)}
+		}
+		cn.Conn = t
+	}
+	cn.response.reset("")
+	return cn, nil
+}
+
+var errConnectTimeout = errors.New("connecting took longer than timeout.connect")
+
+// timeoutCause puts the timeout that ended a dial in place of the error that it made.
+func timeoutCause(ctx context.Context, err error) error {
+	if context.Cause(ctx) == errConnectTimeout {
+		return errConnectTimeout
+	}
+	return err
+}
