@@ -42,8 +42,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, chat bool) {
 	bad, foreign := outside(q.prompt, s.cfg.VocabSize)
 	switch {
 	case foreign && a.Stream:
-		startStream(w)
-		_, _ = w.Write(form.failed(badRequest("", "Token id %d is not in the vocabulary.", bad)))
+		if startStream(w) == nil {
+			_, _ = w.Write(form.failed(badRequest("", "Token id %d is not in the vocabulary.", bad)))
+		}
 	case foreign:
 		writeError(w, badRequest("", "Token id %d is not in the vocabulary.", bad))
 	case a.Stream:
@@ -97,18 +98,19 @@ func (s *Server) generate(ctx context.Context, q *sequence, each func(tokens int
 	}
 }
 
-func startStream(w http.ResponseWriter) {
+// startStream sends the headers of a stream, at once.
+func startStream(w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.WriteHeader(http.StatusOK)
+	return http.NewResponseController(w).Flush()
 }
 
-// stream sends events as they are due. The headers go out at once, before the request is computed.
+// stream sends events as they are due; the headers go out before the request is computed.
 func (s *Server) stream(ctx context.Context, w http.ResponseWriter, q *sequence, f *form) {
-	startStream(w)
-	out := http.NewResponseController(w)
-	if out.Flush() != nil {
+	if startStream(w) != nil {
 		return
 	}
+	out := http.NewResponseController(w)
 	buf := make([]byte, 0, 1024)
 	sent := 0
 	s.generate(ctx, q, func(tokens int) bool {

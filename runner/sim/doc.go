@@ -13,14 +13,17 @@
 //
 // where z is a normal deviate, drawn from Seed and the step's number and cut at ±3, and a shape is a prompt length
 // rounded up to a power of two, 16 or more. The step that completes a prompt yields the first token. While there is
-// work, a step begins when the one before should have ended, so that late timers do not add up.
+// work, a step begins when the one before should have ended, so that late timers do not add up; after a rest, a microsecond
+// after the first arrival, so that a burst is one batch.
 //
 // Keys and values live in NumGPUBlocks blocks of BlockSize tokens. Full blocks are found again by the hash of their tokens
 // and of all before them (and of cache_salt); cached tokens skip the prefill, except that at least one is always
 // computed. Freed blocks are reused least recently used first. When none is left, the sequence that came last loses its
 // blocks, returns to the head of the queue and is computed anew.
 //
-// Answers are words made from a hash of seed, prompt and position. A word of text is one token, whatever the word.
+// Answers are words made from a hash of seed, prompt and position. With ignore_eos an answer has max_tokens tokens; without, it
+// ends by itself after some number of tokens up to that and to 256, all equally likely. A word of text is one token,
+// whatever the word; a chat has four more a message and three in front of the answer.
 //
 // # What it does not claim
 //

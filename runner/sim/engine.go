@@ -10,6 +10,9 @@ import (
 // does not make up for it in a burst.
 const catchUp = time.Second
 
+// gather is how long a step waits after a rest, so that requests of one moment are one batch.
+const gather = time.Microsecond
+
 // engine runs the scheduler's steps in time, on the goroutine that calls run.
 type engine struct {
 	mu   sync.Mutex // guards d
@@ -25,28 +28,38 @@ func newEngine(cfg Config) *engine {
 func (e *engine) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var at time.Time // when the step before should have ended; zero after a rest
-	for ctx.Err() == nil {
-		if now := time.Now(); at.IsZero() || now.Sub(at) > catchUp {
-			at = now
-		}
-		took := e.begin(at)
-		if took == 0 {
-			at = time.Time{}
-			select {
-			case <-e.work:
-			case <-ctx.Done():
-			}
-			continue
-		}
-		at = at.Add(took)
+	until := func(at time.Time) {
 		timer.Reset(time.Until(at))
 		select {
 		case <-timer.C:
-			e.end(at)
 		case <-ctx.Done():
 		}
 	}
+	at := time.Now() // when the step before should have ended
+	for ctx.Err() == nil {
+		at = startOf(at, time.Now())
+		if took := e.begin(at); took > 0 {
+			at = at.Add(took)
+			until(at)
+			e.end(at)
+			continue
+		}
+		select {
+		case <-e.work:
+		case <-ctx.Done():
+		}
+		at = time.Now().Add(gather)
+		until(at)
+	}
+}
+
+// startOf is when a step starts that could start now: when the one before should have ended, which is at, so that lateness
+// does not add up.
+func startOf(at, now time.Time) time.Time {
+	if now.Sub(at) > catchUp {
+		return now
+	}
+	return at
 }
 
 func (e *engine) begin(at time.Time) time.Duration {

@@ -12,20 +12,20 @@ type form struct {
 	q         *sequence
 	cfg       *Config
 	chat      bool
-	ids       bool // token ids are shown
-	usage     bool // the last event is a usage
-	running   bool // every event carries a usage
-	head      string
-	created   string
+	ids       bool   // token ids are shown
+	usage     bool   // the last event is a usage
+	running   bool   // every event carries a usage
+	head      string // what every event begins with
+	created   string // the time in seconds
 	quotedID  string
 	quotedTag string // system_fingerprint
-	model     string // as JSON
+	model     string // quoted
 }
 
-// form prepares the answer to a request. asked is where the client gave the request an id of its own, else empty.
+// form prepares the answer to a request. id is the client's own for it, or empty.
 func (s *Server) form(a *asked, q *sequence, chat bool, id string) *form {
 	if id == "" {
-		id = fmt.Sprintf("%016x", mix(mix(1, uint64(s.cfg.Seed)), s.requests.Load()))
+		id = fmt.Sprintf("%016x", mix(mix(1, uint64(s.cfg.Seed)), q.number))
 	}
 	kind, object := "cmpl-", "text_completion"
 	if chat {
@@ -60,11 +60,7 @@ func (f *form) event(b []byte, from, to int) []byte {
 	b = append(b, `","logprobs":null,"finish_reason":`...)
 	b = f.reason(b, to)
 	b = append(b, `,"stop_reason":null,"prompt_token_ids":`...)
-	if f.ids && from == 0 {
-		b = appendIDs(b, f.q.prompt)
-	} else {
-		b = append(b, "null"...)
-	}
+	b = f.promptIDs(b, from == 0)
 	b = f.tokenIDs(append(b, `,"token_ids":`...), from, to)
 	return f.close(append(b, "}]"...), to)
 }
@@ -73,16 +69,8 @@ func (f *form) event(b []byte, from, to int) []byte {
 func (f *form) role(b []byte) []byte {
 	b = append(append(b, "data: "...), f.head...)
 	b = append(b, `{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]`...)
-	if f.running {
-		b = f.count(append(b, `,"usage":`...), 0)
-		b = append(b, '}')
-	}
-	b = append(b, `,"prompt_token_ids":`...)
-	if f.ids {
-		b = appendIDs(b, f.q.prompt)
-	} else {
-		b = append(b, "null"...)
-	}
+	b = f.sofar(b, 0)
+	b = f.promptIDs(append(b, `,"prompt_token_ids":`...), true)
 	return append(b, `,"prompt_text":null}`+"\n\n"...)
 }
 
@@ -101,10 +89,7 @@ func (f *form) delta(b []byte, from, to int) []byte {
 
 // close appends the end of an event that carries tokens.
 func (f *form) close(b []byte, to int) []byte {
-	if f.running {
-		b = f.count(append(b, `,"usage":`...), to)
-		b = append(b, '}')
-	}
+	b = f.sofar(b, to)
 	if to == f.q.target && !f.usage {
 		b = append(append(b, `,"system_fingerprint":`...), f.quotedTag...)
 	}
@@ -145,15 +130,15 @@ func (f *form) whole() []byte {
 	}
 	b = f.reason(append(b, `,"logprobs":null,"finish_reason":`...), f.q.target)
 	b = f.tokenIDs(append(b, `,"stop_reason":null,"token_ids":`...), 0, f.q.target)
-	b = append(b, `,"prompt_token_ids":`...)
-	if f.ids {
-		b = appendIDs(b, f.q.prompt)
-	} else {
-		b = append(b, "null"...)
+	if !f.chat {
+		b = f.promptIDs(append(b, `,"prompt_token_ids":`...), true)
 	}
 	b = append(append(b, `}],"system_fingerprint":`...), f.quotedTag...)
-	b = f.details(f.count(append(b, `,"usage":`...), f.q.target))
-	return append(f.metrics(append(b, '}')), '}')
+	b = append(f.details(f.count(append(b, `,"usage":`...), f.q.target)), '}')
+	if f.chat {
+		b = f.promptIDs(append(b, `,"prompt_token_ids":`...), true)
+	}
+	return append(f.metrics(b), '}')
 }
 
 func (f *form) text(b []byte, from, to int) []byte {
@@ -194,6 +179,18 @@ func (f *form) count(b []byte, completion int) []byte {
 	return strconv.AppendInt(append(b, `,"completion_tokens":`...), int64(completion), 10)
 }
 
+// sofar appends the usage that stands on every event where that is asked for.
+func (f *form) sofar(b []byte, completion int) []byte {
+	if !f.running {
+		return b
+	}
+	b = f.count(append(b, `,"usage":`...), completion)
+	if f.chat {
+		b = append(b, `,"completion_tokens_details":null`...)
+	}
+	return append(b, '}')
+}
+
 // details appends to a usage what is known only at the end.
 func (f *form) details(b []byte) []byte {
 	if !f.cfg.EnablePromptTokensDetails {
@@ -208,22 +205,32 @@ func (f *form) metrics(b []byte) []byte {
 	if !f.cfg.EnablePerRequestMetrics {
 		return b
 	}
-	ms := func(b []byte, d time.Duration) []byte {
-		return strconv.AppendFloat(b, float64(max(0, d))/1e6, 'f', -1, 64)
-	}
 	q := f.q
-	b = ms(append(b, `,"metrics":{"time_to_first_token_ms":`...), q.first.Sub(q.scheduled))
-	b = ms(append(b, `,"generation_time_ms":`...), q.last.Sub(q.first))
-	b = ms(append(b, `,"queue_time_ms":`...), q.scheduled.Sub(q.submitted))
+	b = appendMS(append(b, `,"metrics":{"time_to_first_token_ms":`...), q.first.Sub(q.scheduled))
+	b = appendMS(append(b, `,"generation_time_ms":`...), q.last.Sub(q.first))
+	b = appendMS(append(b, `,"queue_time_ms":`...), q.scheduled.Sub(q.submitted))
+	b = append(b, `,"mean_itl_ms":`...)
 	if q.target > 1 {
-		b = ms(append(b, `,"mean_itl_ms":`...), q.last.Sub(q.first)/time.Duration(q.target-1))
+		b = appendMS(b, q.last.Sub(q.first)/time.Duration(q.target-1))
+	} else {
+		b = append(b, "null"...)
 	}
+	b = append(b, `,"tokens_per_second":`...)
+	b = strconv.AppendFloat(b, float64(q.target)/q.last.Sub(q.scheduled).Seconds(), 'g', -1, 64)
 	return append(b, '}')
 }
 
-func appendIDs(b []byte, ids []int32) []byte {
+func appendMS(b []byte, d time.Duration) []byte {
+	return strconv.AppendFloat(b, float64(max(0, d))/1e6, 'f', -1, 64)
+}
+
+// promptIDs appends the prompt's token ids, where they are asked for and this is the place.
+func (f *form) promptIDs(b []byte, here bool) []byte {
+	if !f.ids || !here {
+		return append(b, "null"...)
+	}
 	b = append(b, '[')
-	for i, id := range ids {
+	for i, id := range f.q.prompt {
 		if i > 0 {
 			b = append(b, ',')
 		}

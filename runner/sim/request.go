@@ -197,10 +197,12 @@ func (s *Server) sequence(a *asked, prompt []int32, maxTokens int, received time
 	case a.MinTokens > maxTokens:
 		return nil, badRequest("min_tokens", "min_tokens (%d) is more than max_tokens (%d).", a.MinTokens, maxTokens)
 	}
+	number := s.requests.Add(1)
 	q := &sequence{
+		number:   number,
 		prompt:   prompt,
 		salt:     a.CacheSalt,
-		seed:     s.answerSeed(a, prompt),
+		seed:     s.answerSeed(a, prompt, number),
 		target:   maxTokens,
 		interval: max(a.StreamInterval, s.cfg.StreamInterval),
 		received: received,
@@ -218,8 +220,7 @@ func (s *Server) sequence(a *asked, prompt []int32, maxTokens int, received time
 }
 
 // answerSeed decides an answer: equal for equal prompts at temperature 0 and for equal seeds, else of the request's own.
-func (s *Server) answerSeed(a *asked, prompt []int32) uint64 {
-	n := s.requests.Add(1)
+func (s *Server) answerSeed(a *asked, prompt []int32, number uint64) uint64 {
 	h := mix(0, uint64(s.cfg.Seed))
 	for _, id := range prompt {
 		h = mix(h, uint64(id))
@@ -230,5 +231,5 @@ func (s *Server) answerSeed(a *asked, prompt []int32) uint64 {
 	case a.Seed != nil:
 		return mix(mix(h, 1), uint64(*a.Seed))
 	}
-	return mix(mix(h, 2), n)
+	return mix(mix(h, 2), number)
 }

@@ -8,6 +8,7 @@ import (
 // sequence is one request as the scheduler sees it. The fields above the line are set before it is submitted and do not change; those
 // below belong to the scheduler, but its owner may read them once produced has reached target.
 type sequence struct {
+	number   uint64 // among the requests of this launch, from 1
 	prompt   []int32
 	salt     string
 	seed     uint64 // decides the answer's tokens
