@@ -1,0 +1,88 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden holds text against a file under testdata.
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), text); diff != "" {
+		t.Errorf("%s (-file +now):\n%s", path, diff)
+	}
+}
+
+func build(t testing.TB, kind string, in Input) *Table {
+	t.Helper()
+	table, err := Build(kind, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func write(t testing.TB, table *Table, format string, o Options) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Write(&out, table, format, o); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestNight prints every table of a clean night, at two widths.
+func TestNight(t *testing.T) {
+	for _, kind := range Kinds() {
+		table := build(t, kind, night(t))
+		golden(t, "night_"+kind+"_80", write(t, table, "table", Options{Width: 80}))
+		golden(t, "night_"+kind+"_120", write(t, table, "table", Options{Width: 120}))
+		golden(t, "night_"+kind+"_csv", write(t, table, "csv", Options{}))
+	}
+}
+
+// TestStorm prints them of a night in which much went wrong.
+func TestStorm(t *testing.T) {
+	for _, kind := range Kinds() {
+		table := build(t, kind, storm(t))
+		golden(t, "storm_"+kind+"_100", write(t, table, "table", Options{Width: 100}))
+	}
+	table := build(t, "goodput", storm(t))
+	golden(t, "storm_goodput_markdown", write(t, table, "markdown", Options{}))
+	golden(t, "storm_goodput_json", write(t, table, "json", Options{}))
+}
+
+func TestPlans(t *testing.T) {
+	info := PlanInfo{ExpectedS: 118, ExpectedBytes: 3_100_000, Detectable: map[string]float64{"goodput_req_s": 0.04, "ttft_p95": 0.071}}
+	for _, format := range []string{"table", "json"} {
+		var out bytes.Buffer
+		if err := WritePlan(&out, batchPlan(t), format, info); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "plan_batch_"+format, out.String())
+	}
+	var out bytes.Buffer
+	info.Until, info.Unfit = "07:00", enginesPlan(t).Trials[:3]
+	if err := WritePlan(&out, enginesPlan(t), "table", info); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "plan_engines_table", out.String())
+}

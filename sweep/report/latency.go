@@ -1,0 +1,182 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/inference-sweep/sweep/sweep"
+)
+
+// timing is a latency metric as tables speak of it.
+type timing struct {
+	metric string // by its name in the views
+	name   string
+	def    Entry
+}
+
+var (
+	timeTTFT    = timing{"ttft", "TTFT", defTTFT}
+	timeTTFTDue = timing{"ttft_due", "TTFT from due", defTTFTDue}
+	timeTPOT    = timing{"tpot", "TPOT", defTPOT}
+	timeITL     = timing{"itl", "ITL", defITL}
+	timeGap     = timing{"gap", "gap", defGap}
+	timeE2E     = timing{"e2e", "E2E", defE2E}
+	timeE2EDue  = timing{"e2e_due", "E2E from due", defTTFTDue}
+)
+
+func (s *scope) latency() *Table {
+	t := s.table("latency", "Latency of the successful requests")
+	t.Columns = []Column{
+		{Name: "cell", Key: true},
+		{Name: "p50", Unit: "ms", Number: true},
+		{Name: "p95", Unit: "ms", Number: true},
+		{Name: "p99", Unit: "ms", Number: true},
+		{Name: "n", Number: true},
+		{Name: "failed", Unit: "%", Number: true},
+		{Name: "blocks", Number: true},
+	}
+	times, same := s.timings()
+	definitions := []Entry{}
+	for _, m := range times {
+		for _, sub := range s.cells {
+			t.Rows = append(t.Rows, s.latencyRow(sub, m))
+		}
+		if !slices.Contains(definitions, m.def) {
+			definitions = append(definitions, m.def)
+		}
+	}
+	definitions = append(definitions, same...)
+	s.verdictColumn(t)
+	t.View = s.latencyView()
+	return s.finish(t, append(definitions, defPercentile, defBetween, defErrors, defBlocks)...)
+}
+
+// timings are the metrics to show. Times from due are shown where they differ from those from sent; where they do not,
+// an entry of the legend says so.
+func (s *scope) timings() ([]timing, []Entry) {
+	token := timeGap
+	if s.anyLatency(timeITL.metric) {
+		token = timeITL
+	}
+	times := []timing{timeTTFT}
+	var equal []string
+	if s.openLoop() && s.anyLatency(timeTTFTDue.metric) {
+		times, equal = s.fromDue(times, equal, timeTTFT, timeTTFTDue)
+	}
+	times = append(times, timeTPOT, token, timeE2E)
+	if s.openLoop() && s.anyLatency(timeE2EDue.metric) {
+		times, equal = s.fromDue(times, equal, timeE2E, timeE2EDue)
+	}
+	if len(equal) == 0 {
+		return times, nil
+	}
+	return times, []Entry{{"from due", strings.Join(equal, " and ") + " counted from when a request was due print the same here as from sending it"}}
+}
+
+// fromDue adds the time from due, or says that it prints as the time from sent.
+func (s *scope) fromDue(times []timing, equal []string, sent, due timing) ([]timing, []string) {
+	if s.differ(sent.metric, due.metric) {
+		return append(times, due), equal
+	}
+	return times, append(equal, sent.name)
+}
+
+func (s *scope) openLoop() bool {
+	return slices.ContainsFunc(s.cells, func(sub subject) bool { return sub.cell.Cell.LoadKind() != sweep.LoadClosed })
+}
+
+// anyLatency says that some shown cell has measured a metric.
+func (s *scope) anyLatency(metric string) bool {
+	return slices.ContainsFunc(s.cells, func(sub subject) bool {
+		r := s.latencyOf(sub.name, sweep.PhaseMeasure, metric)
+		return r != nil && r.N > 0
+	})
+}
+
+// differ says that two metrics print differently in some cell.
+func (s *scope) differ(a, b string) bool {
+	for _, sub := range s.cells {
+		for _, p := range percentiles {
+			x, y := s.estimate(sub.name, a+"_"+p), s.estimate(sub.name, b+"_"+p)
+			if x == nil || y == nil {
+				continue
+			}
+			if interval(x.Estimate, x.CILow, x.CIHigh).String() != interval(y.Estimate, y.CILow, y.CIHigh).String() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var percentiles = []string{"p50", "p95", "p99"}
+
+func (s *scope) latencyRow(sub subject, m timing) Row {
+	pooled := s.latencyOf(sub.name, sweep.PhaseMeasure, m.metric)
+	if pooled == nil {
+		pooled = &sweep.LatencyRow{}
+	}
+	values := []Value{words(sub.label())}
+	for _, p := range percentiles {
+		values = append(values, s.percentile(sub, m, p, pooled))
+	}
+	if pooled.Cell == "" {
+		values = append(values, plain(nil, 0), plain(nil, 0), s.blocks(0, 0))
+	} else {
+		values = append(values, count(pooled.N), percent(pooled.ErrorShare), s.blocks(pooled.Blocks, pooled.LeftOut))
+	}
+	row := s.row(m.name, sub, pooled.Verdict)
+	row.Values = values
+	return row
+}
+
+// percentile is the between-block estimate, or a dash and its reason.
+func (s *scope) percentile(sub subject, m timing, p string, pooled *sweep.LatencyRow) Value {
+	metric := m.metric + "_" + p
+	if r := s.estimate(sub.name, metric); r != nil && finite(r.Estimate) != nil {
+		return interval(r.Estimate, r.CILow, r.CIHigh)
+	}
+	switch {
+	case s.why(sub) != "":
+		s.dash(sub.name, s.why(sub))
+	case pooled.N == 0:
+		s.dash(m.name+" of "+sub.name, "no request has it")
+	case p == "p99":
+		s.dash("p99", "needs 1,000 requests in each block; over all blocks together it is in the view latency, where they suffice")
+	default:
+		s.dash(fmt.Sprintf("%s %s of %s", m.name, p, sub.name), "too few requests in a block")
+	}
+	return plain(nil, 0)
+}
+
+// percent turns a share into percent.
+func percent(share *float64) Value {
+	if share = finite(share); share == nil {
+		return plain(nil, 0)
+	}
+	x := 100 * *share
+	return plain(&x, significant2)
+}
+
+// latencyOf is the row of a cell over all its blocks.
+func (s *scope) latencyOf(cell string, phase sweep.Phase, metric string) *sweep.LatencyRow {
+	for i, r := range s.Derived.Latency {
+		if r.Cell == cell && r.Block == 0 && r.Phase == phase && r.Metric == metric {
+			return &s.Derived.Latency[i]
+		}
+	}
+	return nil
+}
+
+// verdictColumn adds a column of verdicts where some row is not valid.
+func (s *scope) verdictColumn(t *Table) {
+	doubtful := func(r Row) bool { return r.Verdict == string(sweep.Suspect) || r.Verdict == string(sweep.Invalid) }
+	if !slices.ContainsFunc(t.Rows, doubtful) {
+		return
+	}
+	t.Columns = append(t.Columns, Column{Name: "verdict"})
+	for i := range t.Rows {
+		t.Rows[i].Values = append(t.Rows[i].Values, words(strings.TrimSpace(t.Rows[i].Verdict)))
+	}
+}

@@ -1,0 +1,3 @@
+package report
+
+func setLaTeX(t *Table, o Options) string { return "" }

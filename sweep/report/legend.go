@@ -1,0 +1,139 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+)
+
+// part is a headed list of the legend.
+type part struct {
+	title   string
+	entries []Entry
+	// under holds, for each entry, what stands indented below it.
+	under [][]Entry
+}
+
+// parts are those of a legend that say something, in the order in which every format prints them.
+func (l Legend) parts() []part {
+	flags := part{title: "Flags"}
+	for _, m := range l.Marks {
+		flags.entries = append(flags.entries, m.entry())
+		flags.under = append(flags.under, m.Details)
+	}
+	all := []part{
+		{title: "In all", entries: l.Totals},
+		flags,
+		{title: "Missing (" + dash + ")", entries: l.Missing},
+		{title: "Left out", entries: l.LeftOut},
+		{title: contractTitle(l.Contract), entries: l.Contract},
+		{title: "Read as", entries: l.Definitions},
+		{title: "Made by", entries: l.Source},
+	}
+	var parts []part
+	for _, p := range all {
+		if len(p.entries) > 0 {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// contractTitle explains the braces of what varies, where something does.
+func contractTitle(contract []Entry) string {
+	for _, e := range contract {
+		if strings.Contains(e.Text, variesMark) {
+			return "Contract of all rows; {a | b} varies from row to row, the baseline's first"
+		}
+	}
+	return "Contract of all rows"
+}
+
+// line is a detail of a flag: whose, and what.
+func (e Entry) line() string {
+	if e.Term == "and" {
+		return e.Term + " " + e.Text
+	}
+	return e.Term + ": " + e.Text
+}
+
+// entry says a mark in words.
+func (m Mark) entry() Entry {
+	if m.Letter == m.Code {
+		return Entry{m.Code, m.Meaning}
+	}
+	term := m.Letter
+	if term == "" {
+		term = everyRow
+	}
+	text := m.Code + " (" + string(m.Severity) + ")"
+	if m.Meaning != "" {
+		text += ": " + m.Meaning
+	}
+	return Entry{term, text}
+}
+
+const termWidth = 26
+
+// textLegend prints a legend, each part with its terms in one column.
+func textLegend(l Legend, width int) string {
+	var out strings.Builder
+	for i, p := range l.parts() {
+		if i > 0 {
+			out.WriteString("\n")
+		}
+		out.WriteString(wrapped(p.title, width, "") + "\n")
+		term := 0
+		for _, e := range p.entries {
+			if w := twwidth.Width(e.Term); w <= termWidth {
+				term = max(term, w)
+			}
+		}
+		for j, e := range p.entries {
+			if e.Term == "" {
+				out.WriteString("  " + wrapped(e.Text, width-2, "  ") + "\n")
+				continue
+			}
+			out.WriteString(listed(e, term, width, "  "))
+			if p.under == nil {
+				continue
+			}
+			for _, detail := range p.under[j] {
+				out.WriteString(listed(Entry{"", detail.line()}, term, width, "  "))
+			}
+		}
+	}
+	return out.String()
+}
+
+// listed prints an entry with its text in a column of its own; a term too long for that column has its own line.
+func listed(e Entry, term, width int, indent string) string {
+	hang := indent + strings.Repeat(" ", term+gutter)
+	body := wrapped(e.Text, max(width-len(hang), proseWidth), hang)
+	if w := twwidth.Width(e.Term); w > term {
+		return indent + wrapped(e.Term, max(width-len(indent), proseWidth), indent) + "\n" + hang + body + "\n"
+	}
+	return indent + e.Term + strings.Repeat(" ", term-twwidth.Width(e.Term)+gutter) + body + "\n"
+}
+
+// wrapped breaks text at spaces into lines of at most width; all but the first begin with hang. A word that is wider
+// stands alone on its line.
+func wrapped(text string, width int, hang string) string {
+	var lines []string
+	for paragraph := range strings.SplitSeq(text, "\n") {
+		line := ""
+		for _, word := range strings.Fields(paragraph) {
+			switch {
+			case line == "":
+				line = word
+			case twwidth.Width(line)+1+twwidth.Width(word) <= width:
+				line += " " + word
+			default:
+				lines = append(lines, line)
+				line = word
+			}
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n"+hang)
+}

@@ -1,0 +1,256 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/inference-sweep/sweep/sweep"
+)
+
+// scope is the part of an input that one table shows: its cells in plan order, and their flags.
+type scope struct {
+	Input
+	cells []subject
+	marks []Mark
+	// missing collects why entries are dashes, while a table is made.
+	missing []Entry
+}
+
+// subject is a cell as rows speak of it.
+type subject struct {
+	name  string
+	cell  *sweep.PlanCell
+	alias string // the first name of the same measurement, or empty
+	// flags are those of the cell: its own, and those of its blocks.
+	flags []sweep.Flag
+	marks []int // positions in scope.marks
+}
+
+func newScope(in Input) *scope {
+	s := &scope{Input: in}
+	for i := range in.Plan.Cells {
+		c := &in.Plan.Cells[i]
+		s.add(subject{name: c.Name(), cell: c, alias: c.AliasOf})
+		if c.Name() == sweep.Baseline && s.hasTwin() {
+			s.add(subject{name: sweep.TwinName, cell: c})
+		}
+	}
+	s.mark()
+	return s
+}
+
+func (s *scope) hasTwin() bool {
+	return s.Plan.AA || slices.ContainsFunc(s.Derived.Goodput, func(r sweep.GoodputRow) bool { return r.Cell == sweep.TwinName })
+}
+
+func (s *scope) add(sub subject) {
+	if s.Cells != nil && !s.Cells(sub.name) {
+		return
+	}
+	sub.flags = s.flagsOf(sub)
+	s.cells = append(s.cells, sub)
+}
+
+// flagsOf collects a cell's flags from the plan, from the verdicts and from the codes on its rows, each once. An
+// alias has the flags of its measurement too.
+func (s *scope) flagsOf(sub subject) []sweep.Flag {
+	var flags []sweep.Flag
+	add := func(f sweep.Flag) {
+		f.Cell = sub.name
+		same := func(o sweep.Flag) bool { return o.Code == f.Code && o.Block == f.Block && o.Detail == f.Detail }
+		if !slices.ContainsFunc(flags, same) {
+			flags = append(flags, f)
+		}
+	}
+	for _, f := range s.Derived.Flags {
+		if f.Cell == sub.name {
+			add(f)
+		}
+	}
+	for _, f := range sub.cell.Flags {
+		if sub.name != sweep.TwinName && !hasCode(flags, f.Code) {
+			add(f)
+		}
+	}
+	for _, code := range s.rowCodes(sub.name) {
+		if !hasCode(flags, code) && !hasCode(s.sweepFlags(), code) {
+			add(sweep.Flag{Code: code, Severity: s.severity(code, sub.alias), Detail: s.detail(code, sub.alias)})
+		}
+	}
+	return flags
+}
+
+func hasCode(flags []sweep.Flag, code string) bool {
+	return slices.ContainsFunc(flags, func(f sweep.Flag) bool { return f.Code == code })
+}
+
+// sweepFlags are the flags of the sweep as such.
+func (s *scope) sweepFlags() []sweep.Flag {
+	flags := slices.Clone(s.Plan.Flags)
+	for _, f := range s.Derived.Flags {
+		if f.Cell == "" && !slices.Contains(flags, f) {
+			flags = append(flags, f)
+		}
+	}
+	return flags
+}
+
+// rowCodes are the codes that the pooled rows of a cell carry.
+func (s *scope) rowCodes(name string) []string {
+	var codes []string
+	add := func(more []string) {
+		for _, c := range more {
+			if !slices.Contains(codes, c) {
+				codes = append(codes, c)
+			}
+		}
+	}
+	for _, r := range s.Derived.Goodput {
+		if r.Cell == name && r.Block == 0 {
+			add(r.Flags)
+		}
+	}
+	for _, r := range s.Derived.Variance {
+		if r.Cell == name {
+			add(r.Flags)
+		}
+	}
+	return codes
+}
+
+// severity is that of the same flag on the first name of an alias, or else the code's mildest.
+func (s *scope) severity(code, first string) sweep.Severity {
+	for _, f := range s.Derived.Flags {
+		if f.Code == code && first != "" && f.Cell == first {
+			return f.Severity
+		}
+	}
+	return glossary[code].severity
+}
+
+func (s *scope) detail(code, first string) string {
+	for _, f := range s.Derived.Flags {
+		if f.Code == code && first != "" && f.Cell == first {
+			return f.Detail
+		}
+	}
+	return ""
+}
+
+// label is the name of a row: an alias says of whom.
+func (sub subject) label() string {
+	if sub.alias == "" {
+		return sub.name
+	}
+	return sub.name + " (= " + sub.alias + ")"
+}
+
+// measured is the name under which the cell's trials are recorded.
+func (sub subject) measured() string {
+	if sub.alias != "" {
+		return sub.alias
+	}
+	return sub.name
+}
+
+// row starts a row about a cell with the worst of its own verdict and the cell's own flags.
+func (s *scope) row(section string, sub subject, verdict string, values ...Value) Row {
+	own := make([]sweep.Flag, 0, len(sub.flags))
+	for _, f := range sub.flags {
+		if f.Block == 0 {
+			own = append(own, f)
+		}
+	}
+	return Row{Section: section, Values: values, Marks: sub.marks, Verdict: worst(verdict, sweep.Verdict(own))}
+}
+
+var verdicts = []string{"", sweep.VerdictValid, string(sweep.Suspect), string(sweep.Invalid)}
+
+func worst(a, b string) string {
+	return verdicts[max(slices.Index(verdicts, a), slices.Index(verdicts, b), 0)]
+}
+
+// verdictWords say a verdict and the codes behind it: "invalid: many-factors".
+func (sub subject) verdictWords(verdict string) string {
+	if verdict != string(sweep.Suspect) && verdict != string(sweep.Invalid) {
+		return verdict
+	}
+	codes := sub.codes(verdict, func(f sweep.Flag) bool { return f.Block == 0 })
+	if len(codes) == 0 {
+		codes = sub.codes(verdict, func(sweep.Flag) bool { return true })
+	}
+	if len(codes) == 0 {
+		return verdict
+	}
+	return verdict + ": " + strings.Join(codes, ", ")
+}
+
+// codes are those of the cell's flags of one severity that are about what `about` accepts.
+func (sub subject) codes(severity string, about func(sweep.Flag) bool) []string {
+	var codes []string
+	for _, f := range sub.flags {
+		if string(f.Severity) == severity && about(f) && !slices.Contains(codes, f.Code) {
+			codes = append(codes, f.Code)
+		}
+	}
+	return codes
+}
+
+// why says why a cell has no figure at all, or "" where it has trials that count.
+func (s *scope) why(sub subject) string {
+	if r := s.pooled(sub.name); r != nil && r.Blocks > 0 {
+		return ""
+	} else if r != nil && r.LeftOut > 0 {
+		return fmt.Sprintf("none of its %d blocks has a valid trial", r.LeftOut)
+	}
+	status, reason := s.lastTrial(sub)
+	switch {
+	case status == "":
+		return "it has not run"
+	case status == sweep.StatusDone:
+		return "its trials ended, but no figure was derived"
+	case reason != "":
+		return "its trials are " + status + ": " + reason
+	}
+	return "its trials are " + status
+}
+
+// lastTrial is the status and reason of the cell's latest attempt.
+func (s *scope) lastTrial(sub subject) (status, reason string) {
+	var last int64 = -1
+	for _, t := range s.Trials {
+		if t.Cell == sub.measured() && t.ID > last {
+			last, status, reason = t.ID, t.Status, t.Reason
+		}
+	}
+	return status, reason
+}
+
+// pooled is the goodput row of a cell over all its blocks.
+func (s *scope) pooled(cell string) *sweep.GoodputRow {
+	for i, r := range s.Derived.Goodput {
+		if r.Cell == cell && r.Block == 0 {
+			return &s.Derived.Goodput[i]
+		}
+	}
+	return nil
+}
+
+// estimate is the between-block row of a cell's metric.
+func (s *scope) estimate(cell, metric string) *sweep.VarianceRow {
+	for i, r := range s.Derived.Variance {
+		if r.Cell == cell && r.Metric == metric {
+			return &s.Derived.Variance[i]
+		}
+	}
+	return nil
+}
+
+// dash notes why a figure is missing, once.
+func (s *scope) dash(where, why string) {
+	e := Entry{where, why}
+	if !slices.Contains(s.missing, e) {
+		s.missing = append(s.missing, e)
+	}
+}
