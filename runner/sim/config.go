@@ -28,7 +28,7 @@ type Config struct {
 	MaxModelLen int
 	// BlockSize is how many tokens a block of the key-value cache holds. Default 16.
 	BlockSize int
-	// NumGPUBlocks is how many such blocks there are; one sequence of MaxModelLen has to fit. Default 8192.
+	// NumGPUBlocks (--num-gpu-blocks-override) is how many such blocks there are; one sequence of MaxModelLen has to fit. Default 8192.
 	NumGPUBlocks int
 	// EnablePrefixCaching keeps full blocks for later prompts that begin alike. Default true.
 	EnablePrefixCaching bool
@@ -106,7 +106,7 @@ func (c Config) check() error {
 		{"max-num-batched-tokens", c.MaxNumBatchedTokens, 1},
 		{"max-model-len", c.MaxModelLen, 2},
 		{"block-size", c.BlockSize, 1},
-		{"num-gpu-blocks", c.NumGPUBlocks, 1},
+		{"num-gpu-blocks-override", c.NumGPUBlocks, 1},
 		{"stream-interval", c.StreamInterval, 1},
 		{"max-num-queued-reqs", c.MaxNumQueuedReqs, 0},
 		{"vocab-size", c.VocabSize, 2 * firstWord},
@@ -144,7 +144,7 @@ func (c Config) checkTogether() error {
 		return fmt.Errorf("max-num-batched-tokens (%d) is less than max-num-seqs (%d): a step could not decode every sequence",
 			c.MaxNumBatchedTokens, c.MaxNumSeqs)
 	case c.NumGPUBlocks < blocksFor(c.MaxModelLen, c.BlockSize):
-		return fmt.Errorf("num-gpu-blocks (%d) of block-size %d hold %d tokens, less than max-model-len (%d): one sequence could not fit",
+		return fmt.Errorf("num-gpu-blocks-override (%d) of block-size %d hold %d tokens, less than max-model-len (%d): one sequence could not fit",
 			c.NumGPUBlocks, c.BlockSize, c.NumGPUBlocks*c.BlockSize, c.MaxModelLen)
 	}
 	return nil
