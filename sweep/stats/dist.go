@@ -32,7 +32,7 @@ func tTwoSided(t, df float64) float64 {
 	return math.Min(1, 2*distuv.StudentsT{Sigma: 1, Nu: df}.CDF(-math.Abs(t)))
 }
 
-func normalCDF(z float64) float64 { return 0.5 * math.Erfc(-z / math.Sqrt2) }
+func normalCDF(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }
 
 func normalQuantile(p float64) float64 {
 	if !(p >= 0 && p <= 1) {

@@ -22,7 +22,7 @@ type Gaps struct {
 // The histogram is sparse, so a range far beyond any duration costs nothing. Three significant digits keep 2^10 buckets
 // or more for each doubling, and every value below 2^11 ns exact.
 const (
-	gapLimitNS        = math.MaxInt64 / 2
+	gapLimitNS        = math.MaxInt64
 	significantDigits = 3
 	exactBits         = 11
 )

@@ -30,8 +30,8 @@ func PairedLogRatio(a, b []float64) PairedResult {
 		}
 		logs[i] = math.Log(a[i] / b[i])
 	}
-	// A quotient is rounded in its last digit, so equal ratios agree only to within that.
-	r := paired(a, b, logs, 1e-15)
+	// Equal ratios of computed figures agree only to within their last digits.
+	r := paired(a, b, logs, 1e-14)
 	r.Estimate, r.CI95, r.CI90 = math.Exp(r.Estimate), r.CI95.exp(), r.CI90.exp()
 	return r
 }
@@ -45,7 +45,7 @@ func PairedDiff(a, b []float64) PairedResult {
 		diffs[i] = a[i] - b[i]
 		scale = max(scale, math.Abs(a[i]), math.Abs(b[i]))
 	}
-	return paired(a, b, diffs, 1e-15*scale)
+	return paired(a, b, diffs, 1e-14*scale)
 }
 
 func paired(a, b, contrasts []float64, rounding float64) PairedResult {
@@ -88,21 +88,22 @@ func PairedPower(contrast float64, pairs int, alpha float64) float64 {
 		return math.NaN()
 	}
 	df := float64(pairs - 1)
-	return tPower(math.Abs(contrast)*math.Sqrt(float64(pairs)), df, TQuantile(1-alpha/2, df))
+	return tPower(math.Abs(contrast)*math.Sqrt(float64(pairs)), df, -TQuantile(alpha/2, df))
 }
 
-// tPower is P(|T| > critical) for a noncentral t: the test rejects when the estimated variance is below that of a
-// normal numerator over the critical value, so its power is the mean of a chi-square probability over that normal.
+// tPower is P(|T| > critical) for a noncentral t: the test rejects when the estimated variance is small against the
+// square of a normal numerator, so its power is the mean of a chi-square probability over the size x of that numerator.
 func tPower(noncentrality, df, critical float64) float64 {
 	if noncentrality > 1e6*critical {
 		return 1
 	}
+	const reach = 9 // standard deviations beyond which the normal density does not count
 	chi2 := distuv.ChiSquared{K: df}
-	integrand := func(z float64) float64 {
-		x := (z + noncentrality) / critical
-		return math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) * chi2.CDF(df*x*x)
+	density := func(z float64) float64 { return math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) }
+	integrand := func(x float64) float64 {
+		return (density(x-noncentrality) + density(x+noncentrality)) * chi2.CDF(df*x*x/(critical*critical))
 	}
-	return quad.Fixed(integrand, -9, 9, 200, nil, 0)
+	return quad.Fixed(integrand, math.Max(0, noncentrality-reach), noncentrality+reach, 200, nil, 0)
 }
 
 // DetectableRatio is the smallest ratio above 1 that a two-sided paired t test on log ratios, at level alpha over the
@@ -118,7 +119,10 @@ func DetectableRatio(sdLog float64, blocks int, alpha, power float64) float64 {
 		return 1
 	}
 	df := float64(blocks - 1)
-	critical := TQuantile(1-alpha/2, df)
+	critical := -TQuantile(alpha/2, df) // of the lower tail, where a small alpha keeps its digits
+	if math.IsInf(critical, 1) {
+		return math.Inf(1)
+	}
 	reached := func(noncentrality float64) bool { return tPower(noncentrality, df, critical) >= power }
 	limit := critical + 1
 	for !reached(limit) {
