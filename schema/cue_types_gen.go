@@ -268,6 +268,8 @@ type Lognormal struct {
 	Max Positive `json:"max,omitempty"`
 }
 
+// The expansion: from the coordinates of each cell, in the order in which they are written, to the cells.
+//
 // #Sweep is a sweep definition: the factors, and one cell as a function of them.
 type Sweep struct {
 	Title string `json:"title,omitempty"`
@@ -309,6 +311,8 @@ type Factor struct {
 	// The level at which every other factor's cells are measured.
 	Baseline any `json:"baseline"`
 
+	// Levels differ from each other and from the baseline.
+	//
 	// The other levels.
 	Levels []any `json:"levels"`
 
