@@ -41,15 +41,15 @@ func subsetSums(scores []int, m int) []float64 {
 		ways[k] = make([]float64, total+1)
 	}
 	ways[0][0] = 1
-	reach := 0 // the largest sum so far
+	reach := make([]int, m+1) // the largest sum so far, by number drawn
 	for i, s := range scores {
-		for k := min(i, m-1); k >= 0; k-- {
-			from, to := ways[k][:reach+1], ways[k+1][s:]
+		for k := min(i, m-1); k >= max(0, m-len(scores)+i); k-- {
+			from, to := ways[k][:reach[k]+1], ways[k+1][s:]
 			for sum, w := range from {
 				to[sum] += w
 			}
+			reach[k+1] = max(reach[k+1], reach[k]+s)
 		}
-		reach += s
 	}
 	return normalized(ways[m])
 }
