@@ -235,7 +235,9 @@ func (d *Decoder) namedFault(b []byte) *fault {
 func (d *Decoder) answer(at int64, b []byte) {
 	b = bytes.TrimSpace(b)
 	if !d.ev.scan(b) && !d.ev.decode(b) {
-		d.malformed++
+		if !d.opts.Stream {
+			d.malformed++
+		}
 		return
 	}
 	d.good = true

@@ -18,7 +18,7 @@ const (
 	readSizeLong = 64 << 10 // once a read has filled the small buffer
 	// asideSize is the size from which a request is written by a goroutine of its own, so that a server which answers
 	// before it has read everything is heard.
-	asideSize = 32 << 10
+	asideSize  = 32 << 10
 	errorLimit = 64 << 10 // what is kept of an error's body
 )
 

@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"strings"
 
 	"github.com/inference-sweep/sweep/sweep"
@@ -165,12 +166,19 @@ func faultOf(top map[string]any) *fault {
 
 // sentence is what an error object says: its message or detail, or all of it.
 func sentence(v map[string]any) string {
+	if s := said(v); s != "" {
+		return s
+	}
+	return compact(v)
+}
+
+func said(v map[string]any) string {
 	for _, key := range []string{"message", "detail", "msg", "error"} {
-		if s, ok := v[key].(string); ok && s != "" {
+		if s := word(v[key]); s != "" {
 			return s
 		}
 	}
-	return compact(v)
+	return ""
 }
 
 func compact(v any) string {
@@ -208,7 +216,7 @@ func intOf(v any) int64 {
 		return i
 	}
 	f, err := n.Float64()
-	if err != nil || f != float64(int64(f)) || f > 1e15 || f < -1e15 {
+	if err != nil || math.Abs(f) > 1e15 || f != math.Trunc(f) {
 		return sweep.None
 	}
 	return int64(f)
@@ -218,11 +226,13 @@ func intOf(v any) int64 {
 // the body's first bytes.
 func messageOf(body []byte) string {
 	var top map[string]any
-	if json.Unmarshal(body, &top) == nil && top != nil {
+	if json.Unmarshal(body, &top) == nil {
 		if f := faultOf(top); f != nil {
 			return clip(f.message)
 		}
-		return clip(sentence(top))
+		if s := said(top); s != "" {
+			return clip(s)
+		}
 	}
 	return clip(string(bytes.TrimSpace(body)))
 }

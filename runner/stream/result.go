@@ -138,7 +138,7 @@ func (d *Decoder) verdict(end Ending) Ending {
 	case f.finishedBy("error"):
 		return Ending{sweep.ErrServer, "finish reason error"}
 	case d.shape == whole && d.opts.Stream && orderly(end):
-		return Ending{sweep.ErrNotStream, messageOf(d.framer.part)}
+		return Ending{sweep.ErrNotStream, d.insteadOfStream()}
 	case d.done || d.Finished():
 		if f.substance {
 			return Ending{}
@@ -155,6 +155,14 @@ func (d *Decoder) verdict(end Ending) Ending {
 		return Ending{sweep.ErrTruncated, "the answer ended without a finish reason"}
 	}
 	return Ending{sweep.ErrEOF, "the answer ended before any output"}
+}
+
+// insteadOfStream says what came where a stream was asked for.
+func (d *Decoder) insteadOfStream() string {
+	if d.good {
+		return "a whole answer came where a stream was asked for"
+	}
+	return messageOf(d.framer.part)
 }
 
 // orderly says that the server ended the answer, or its connection, without a reset and in time.
