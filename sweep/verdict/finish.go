@@ -1,0 +1,107 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/inference-sweep/sweep/sweep"
+)
+
+// extend notes the blocks that a cell joined in a later sitting than the baseline's own.
+func (d *derivation) extend(n *named) {
+	base := d.plan.Cells[0].Digest
+	if n.cell.Digest == base {
+		return
+	}
+	sittings := map[int]int64{}
+	for _, b := range d.byDigest[base] {
+		if b.record.Copy == ownCopy {
+			sittings[b.record.Block] = b.record.Sitting
+		}
+	}
+	var late []string
+	for _, b := range n.blocks {
+		if sitting, ok := sittings[b.record.Block]; ok && sitting != b.record.Sitting {
+			late = append(late, fmt.Sprint(b.record.Block))
+		}
+	}
+	if len(late) > 0 {
+		n.add(extended, strings.Join(late, ", "))
+	}
+}
+
+// fewBlocks notes that a cell rests on few blocks; where the plan itself has few, the sweep says so once.
+func (d *derivation) fewBlocks(n *named) {
+	least := rules[fewBlocks].least
+	if k := len(n.blocks); k > 0 && k < least {
+		n.add(fewBlocks, k, least)
+	}
+}
+
+func (n *named) add(code string, args ...any) {
+	f := flagged(code, rules[code].always, args...)
+	f.Cell = n.name
+	n.flags = append(n.flags, f)
+}
+
+// sweepFlags are the plan's flags of the sweep as such; those that cells carry by themselves are not said twice.
+func sweepFlags(plan *sweep.Plan, said []sweep.Flag) []sweep.Flag {
+	return slices.DeleteFunc(slices.Clone(plan.Flags), func(f sweep.Flag) bool { return hasCode(said, f.Code) })
+}
+
+// blocksOf is how many blocks of a name count.
+func (d *derivation) blocksOf(text string) int {
+	for _, n := range d.names {
+		if n.name == text {
+			return len(n.blocks)
+		}
+	}
+	return 0
+}
+
+// fold makes one flag of a note that says the same of every block of a cell, and drops repetitions.
+func fold(flags []sweep.Flag, blocksOf func(name string) int) []sweep.Flag {
+	count := map[sweep.Flag]int{}
+	whole := func(f sweep.Flag) sweep.Flag { f.Block = 0; return f }
+	seen := map[sweep.Flag]bool{}
+	for _, f := range flags {
+		if !seen[f] && f.Block > 0 {
+			count[whole(f)]++
+		}
+		seen[f] = true
+	}
+	var folded []sweep.Flag
+	said := map[sweep.Flag]bool{}
+	for _, f := range flags {
+		if n := count[whole(f)]; f.Severity == sweep.Note && n > 1 && n >= blocksOf(f.Cell) {
+			f = whole(f)
+		}
+		if !said[f] {
+			said[f] = true
+			folded = append(folded, f)
+		}
+	}
+	return folded
+}
+
+// sort puts rows in the plan's order of names, all blocks together before single ones.
+func (d *derivation) sort() {
+	place := map[string]int{"": 0}
+	for i := range d.plan.Cells {
+		place[d.plan.Cells[i].Name()] = 2*i + 1
+	}
+	place[sweep.TwinName] = 2
+	by := func(cellA, cellB string, blockA, blockB int) int {
+		return cmp.Or(cmp.Compare(place[cellA], place[cellB]), cmp.Compare(blockA, blockB))
+	}
+	slices.SortFunc(d.Trials, func(a, b sweep.TrialRow) int { return cmp.Compare(a.Trial, b.Trial) })
+	slices.SortStableFunc(d.Latency, func(a, b sweep.LatencyRow) int { return by(a.Cell, b.Cell, a.Block, b.Block) })
+	slices.SortStableFunc(d.Goodput, func(a, b sweep.GoodputRow) int { return by(a.Cell, b.Cell, a.Block, b.Block) })
+	slices.SortStableFunc(d.Variance, func(a, b sweep.VarianceRow) int { return by(a.Cell, b.Cell, 0, 0) })
+	slices.SortStableFunc(d.Comparison, func(a, b sweep.ComparisonRow) int { return by(a.Cell, b.Cell, 0, 0) })
+	slices.SortStableFunc(d.Flags, func(a, b sweep.Flag) int {
+		return cmp.Or(by(a.Cell, b.Cell, a.Block, b.Block), strings.Compare(a.Code, b.Code))
+	})
+}

@@ -1,0 +1,95 @@
+package verdict
+
+import (
+	"math"
+	"slices"
+
+	"github.com/inference-sweep/sweep/sweep"
+	"github.com/inference-sweep/sweep/sweep/analysis"
+	"github.com/inference-sweep/sweep/sweep/stats"
+)
+
+// ttftInOrder are the TTFTs of the measured requests that have one, in the order in which they were due.
+func (j *judged) ttftInOrder() []float64 {
+	var series []float64
+	for _, a := range j.Arrivals {
+		if a.TTFTNS != sweep.None {
+			series = append(series, float64(a.TTFTNS))
+		}
+	}
+	return series
+}
+
+// checkTrend: TTFT that rises or falls through the window. A burst has no steady state to miss.
+func checkTrend(j *judged) {
+	series := j.ttftInOrder()
+	if j.Load == sweep.LoadBurst || len(series) < rules[overloaded].least {
+		return
+	}
+	trend := stats.MannKendall(stats.BinMedians(series, steadyBins))
+	completed := float64(j.EndedOK) / float64(j.Due)
+	if trend.PUp < trendP && completed < completedShare {
+		j.raiseAlways(overloaded, steadyBins, trend.PUp, percent(completed))
+		return
+	}
+	if len(series) < rules[noSteadyState].least {
+		return
+	}
+	if trend.PUp < trendP {
+		j.raiseAlways(noSteadyState, "rose", steadyBins, trend.PUp)
+	} else if trend.PDown < trendP {
+		j.raiseAlways(noSteadyState, "fell", steadyBins, trend.PDown)
+	}
+}
+
+// checkColdStart: first requests that paid for something the later ones did not.
+func checkColdStart(j *judged) {
+	series := j.ttftInOrder()
+	first := int(coldShare * float64(len(series)))
+	if first < rules[coldInWindow].least {
+		return
+	}
+	startNS, restNS := median(series[:first]), median(series[first:])
+	if severity, ok := beyond(coldInWindow, startNS/restNS); ok {
+		j.raise(coldInWindow, severity, first, ms(startNS), ms(restNS))
+	}
+}
+
+func median(series []float64) float64 {
+	return stats.Percentile(slices.Sorted(slices.Values(series)), 500)
+}
+
+// driftFlags compare the first half of the baseline's blocks with the second.
+func driftFlags(blocks []analysis.Values) []sweep.Flag {
+	if len(blocks) < rules[drift].least {
+		return nil
+	}
+	var flags []sweep.Flag
+	for _, metric := range []string{analysis.GoodputReqS, "ttft_p50"} {
+		logs, ok := logsOf(metric, blocks)
+		if !ok {
+			continue
+		}
+		half := len(logs) / 2
+		_, _, p := stats.WelchT(logs[:half], logs[half:])
+		before, _ := stats.Moments(logs[:half])
+		after, _ := stats.Moments(logs[half:])
+		change := math.Exp(after-before) - 1
+		if p < driftP || p < driftPWithSize && math.Abs(change) > driftSize {
+			flags = append(flags, flagged(drift, rules[drift].always, metric, percent(change), half, len(logs)-half, p))
+		}
+	}
+	return flags
+}
+
+// logsOf are a metric's logarithms in block order; not ok where one does not exist.
+func logsOf(metric string, blocks []analysis.Values) (logs []float64, ok bool) {
+	for _, values := range blocks {
+		x, ok := values[metric]
+		if !ok || x <= 0 {
+			return nil, false
+		}
+		logs = append(logs, math.Log(x))
+	}
+	return logs, true
+}
