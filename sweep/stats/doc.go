@@ -20,9 +20,6 @@ type Interval struct{ Low, High float64 }
 // Contains reports whether x lies in the interval, its ends included.
 func (iv Interval) Contains(x float64) bool { return iv.Low <= x && x <= iv.High }
 
-// Width is the length of the interval.
-func (iv Interval) Width() float64 { return iv.High - iv.Low }
-
 func noInterval() Interval { return Interval{math.NaN(), math.NaN()} }
 
 func anyNaN(xs []float64) bool {

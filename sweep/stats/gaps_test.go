@@ -130,6 +130,9 @@ func TestGapsOfNothing(t *testing.T) {
 	if g.N() != 0 {
 		t.Errorf("%d counted", g.N())
 	}
+	mean, sd = recorded(t, 12).MomentsNS()
+	near(t, "mean of one", mean, 12, 0)
+	isNaN(t, "sd of one", sd)
 }
 
 func TestGapsRecordN(t *testing.T) {
@@ -152,6 +155,13 @@ func TestGapsRecordN(t *testing.T) {
 	}
 	if err := many.RecordN(10, math.MaxInt64); err == nil || many.N() != 6 {
 		t.Error("a count that overflows was accepted")
+	}
+	var full stats.Gaps
+	if err := full.RecordN(10, math.MaxInt64); err != nil {
+		t.Fatal(err)
+	}
+	if err := many.Merge(&full); err == nil || many.N() != 6 {
+		t.Error("a merge that overflows was accepted")
 	}
 }
 

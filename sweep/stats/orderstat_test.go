@@ -132,6 +132,9 @@ func TestEarlyStopping(t *testing.T) {
 			t.Errorf("EarlyStopping of %d per mille is ok", perMille)
 		}
 	}
+	if stats.MinSamples(0, .99) != 1 || stats.MinSamples(500, 0) != 1 {
+		t.Error("a bound that says nothing needs one sample")
+	}
 	if stats.MinSamples(1000, .99) != math.MaxInt || stats.MinSamples(500, 1) != math.MaxInt {
 		t.Error("a bound of the maximum, or a certain one, was promised")
 	}

@@ -136,6 +136,7 @@ func TestDetectableRatio(t *testing.T) {
 	}
 	near(t, "no spread", stats.DetectableRatio(0, 5, .05, .8), 1, 0)
 	near(t, "one block", stats.DetectableRatio(.05, 1, .05, .8), math.Inf(1), 0)
+	near(t, "a level that no t reaches", stats.DetectableRatio(.05, 5, math.SmallestNonzeroFloat64, .8), math.Inf(1), 0)
 	near(t, "power below the level", stats.DetectableRatio(.05, 5, .05, .05), 1, 0)
 	isNaN(t, "nonsense", stats.DetectableRatio(math.NaN(), 5, .05, .8), stats.DetectableRatio(-1, 5, .05, .8),
 		stats.DetectableRatio(.1, 5, 0, .8), stats.DetectableRatio(.1, 5, .05, 1))

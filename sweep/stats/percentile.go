@@ -59,12 +59,9 @@ func sorted(xs []float64) []float64 {
 	return s
 }
 
-// middle is the usual median of a sorted sample: the mean of the two middle values where their number is even. The
+// middle is the usual median of a sorted sample of at least one value: the mean of the two middle values where their number is even. The
 // estimators built on pairs (Hodges–Lehmann, Sen) are defined by it; a percentile of measurements never uses it.
 func middle(s []float64) float64 {
 	n := len(s)
-	if n == 0 {
-		return math.NaN()
-	}
 	return s[(n-1)/2]/2 + s[n/2]/2
 }
