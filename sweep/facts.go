@@ -92,6 +92,7 @@ const (
 	ObsSteadyAt       = "steady_at_ns"     // end of a warm-up that ran until latencies settled
 	ObsFloorNS        = "null_floor_ns"    // the client's TTFT against a server that answers at once
 	ObsBusyAtStart    = "busy_at_start"    // requests that ran on the server before the trial
+	ObsRestarted      = "restarted"        // true where the server came up anew while the trial ran
 )
 
 // ObservedLeaves are the observed keys that count as leaves, as "observed.KEY".
