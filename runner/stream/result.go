@@ -16,7 +16,7 @@ type Ending struct{ Kind, Message string }
 const (
 	MarkNoDone      = "no-done"       // a finish reason came, [DONE] did not
 	MarkNoFinish    = "no-finish"     // the answer ended without a finish reason
-	MarkNoUsage     = "no-usage"      // usage was asked for and did not come
+	MarkNoUsage     = "no-usage"      // usage was asked for and no total came
 	MarkMalformed   = "malformed"     // an event could not be read; "malformed-events=N" beside it where there were more
 	MarkTTFTByUsage = "ttft-by-usage" // only the growing usage said that the first token had come
 )

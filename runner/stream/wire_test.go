@@ -35,6 +35,8 @@ type scene struct {
 	header  func(string) string   // changes the header
 	edit    func(string) string   // changes each piece of the body
 	cut     func([]byte) [][]byte // cuts each write
+
+	recorded []act // instead of a script
 }
 
 // act is one write or one end of a connection.
@@ -180,6 +182,9 @@ func (s scene) edited(body string) string {
 
 // acts plays the script out.
 func (s scene) acts() []act {
+	if s.recorded != nil {
+		return s.recorded
+	}
 	var out []act
 	at, ended, length := time.Duration(0), false, 0
 	for _, w := range words(s.script) {
