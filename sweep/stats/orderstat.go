@@ -16,7 +16,7 @@ func MedianInterval(n int, conf float64) (low, high int, coverage float64, ok bo
 		return 0, 0, 0, false
 	}
 	tail := func(l int) float64 { return binomialCDF(l-1, n, 0.5) }
-	low = lastWithin(n/2+1, func(l int) float64 { return 2 * tail(l) }, 1-conf)
+	low = lastWithin(n/2, func(l int) float64 { return 2 * tail(l) }, 1-conf)
 	if low < 1 {
 		return 0, 0, math.Max(0, 1-2*tail(1)), false
 	}

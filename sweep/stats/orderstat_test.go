@@ -88,6 +88,16 @@ func TestQuantileIntervalBecomesFinite(t *testing.T) {
 	}
 }
 
+// A tail of exactly the size allowed counts, whatever 1 − 0.8 is in binary.
+func TestQuantileIntervalAtItsLimit(t *testing.T) {
+	if low, _, _ := stats.QuantileInterval(1, 900, .8); low != 1 {
+		t.Errorf("P(B ≤ 0) = 0.1: low %d, want 1", low)
+	}
+	if _, high, _ := stats.QuantileInterval(1, 100, .8); high != 1 {
+		t.Errorf("P(B ≥ 1) = 0.1: high %d, want 1", high)
+	}
+}
+
 func TestQuantileIntervalCoversEverywhere(t *testing.T) {
 	for n := 1; n <= 400; n++ {
 		for _, perMille := range []int{1, 100, 500, 900, 950, 990, 999} {

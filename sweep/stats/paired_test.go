@@ -21,6 +21,7 @@ func TestPairedDiff(t *testing.T) {
 	r := stats.PairedDiff(sleep1, sleep2)
 	near(t, "estimate", r.Estimate, -1.58, 1e-12)
 	nearInterval(t, "95 %", r.CI95, -2.4598858, -.7001142, 5e-8)
+	nearInterval(t, "90 %", r.CI90, -2.293006, -.866994, 1e-6)
 	near(t, "p", r.P, .002833, 5e-7)
 	if r.N != 10 || !(r.CI90.Low > r.CI95.Low && r.CI90.High < r.CI95.High) {
 		t.Errorf("n %d, 90 %% %v not inside 95 %% %v", r.N, r.CI90, r.CI95)

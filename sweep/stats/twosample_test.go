@@ -90,6 +90,9 @@ func TestMannWhitneyCriticalValues(t *testing.T) {
 	}
 }
 
+// ones are n values, the first k of them 1, the others 0.
+func ones(k, n int) []float64 { return append(series(1, 0, k), series(0, 0, n-k)...) }
+
 func TestMannWhitneyPublished(t *testing.T) {
 	for _, c := range []struct {
 		what        string
@@ -103,6 +106,8 @@ func TestMannWhitneyPublished(t *testing.T) {
 		{"interleaved", []float64{2, 1, 3, 5}, []float64{0, 4, 6, 7}, 5, .485714, 5e-7},
 		{"ties", []float64{2, 1, 3, 5}, []float64{2, 2, 2, 2}, 10, .7142857, 5e-8},
 		{"toy", toyA, toyB, 0, .007937, 5e-7},
+		// Two values only: U is a count, so its variance is that of the hypergeometric law.
+		{"large, ties", ones(35, 60), ones(20, 60), 2250, 0.00626354, 5e-9},
 		{"large, normal", series(0, 2, 500), series(-41, 2, 600), 135250, .00493354, 5e-9},
 	} {
 		u, p, err := stats.MannWhitney(c.a, c.b)
@@ -226,6 +231,8 @@ func TestSignedRank(t *testing.T) {
 		{"six the other way", series(-6, 1, 6), 0, .03125},
 		{"zeros are left out", []float64{0, 1, 2, 0, 3, 4, 5, 6}, 21, .03125},
 		{"ties: two of the eight sign patterns are this extreme", []float64{1, 1, 1}, 6, .25},
+		// One size only: W is a count of signs, so its variance is that of a fair coin.
+		{"large, ties", each(ones(40, 60), func(x float64) float64 { return 2*x - 1 }), 1220, 0.009944415291},
 		{"nothing moved", []float64{0, 0}, 0, math.NaN()},
 		{"no blocks", nil, 0, math.NaN()},
 	} {
@@ -251,6 +258,7 @@ func TestHodgesLehmann(t *testing.T) {
 		{"Hollander and Wolfe", weeks, term, .95, .305, -.15, .76, .960040},
 		{"Hollander and Wolfe", weeks, term, .90, .305, -.08, .72, .900766},
 		{"toy", toyA, toyB, .95, .9, .5, 1.2, .968254},
+		{"three repeats at exactly their level", []float64{1, 2, 3}, []float64{4, 5, 6}, .9, 3, 1, 5, .9},
 		{"three repeats bear no interval", []float64{1, 2, 3}, []float64{4, 5, 6}, .95, 3, math.Inf(-1), math.Inf(1), 1},
 		{"one against many bears none either", []float64{0}, series(1, 1, 51), .95, 26, math.Inf(-1), math.Inf(1), 1},
 		{"none", nil, toyA, .95, math.NaN(), math.NaN(), math.NaN(), math.NaN()},
