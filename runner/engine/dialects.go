@@ -22,7 +22,7 @@ var dialects = map[string]*dialect{
 		cacheOff: []string{"--no-enable-prefix-caching"},
 		kvCaches: precision{"bf16": nil, "fp16": nil, "fp8": nil, "int8": nil},
 		owned: owned("model", "contract.model.id", "revision", "contract.model.revision", "served-model-name", "server.servedModel",
-			"port", "the target", "with-parent", "the target", "enable-prefix-caching", "contract.prefixCache.enabled"),
+			"host", "the target", "port", "the target", "with-parent", "the target", "enable-prefix-caching", "contract.prefixCache.enabled"),
 	},
 	"vllm": {
 		program: []string{"vllm", "serve"},

@@ -18,12 +18,12 @@ type guard struct {
 
 // guardScript gives the group ten seconds between asking and killing.
 const guardScript = `read -r dismissed && exit 0
-kill -TERM -- "-$1" 2>/dev/null || exit 0
+kill -s TERM -- "-$1" 2>/dev/null || exit 0
 for second in 1 2 3 4 5 6 7 8 9 10; do
 	sleep 1
-	kill -0 -- "-$1" 2>/dev/null || exit 0
+	kill -s 0 -- "-$1" 2>/dev/null || exit 0
 done
-kill -KILL -- "-$1" 2>/dev/null`
+kill -s KILL -- "-$1" 2>/dev/null`
 
 func startGuard(group int) (*guard, error) {
 	cmd := exec.Command("/bin/sh", "-c", guardScript, "sweep-guard", strconv.Itoa(group))

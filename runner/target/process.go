@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -222,16 +223,24 @@ func names(pids []int) string {
 	return strings.Join(out, ", ")
 }
 
-// portFree refuses a port that somebody listens on.
+// portFree refuses a port that somebody listens on. One that cannot be bound and on which nobody listens is held by the
+// ends of old connections: whether that matters depends on how the next server asks for it.
 func portFree(port int) error {
-	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if err != nil {
-		if pid := portHolder(port); pid != 0 {
-			return fmt.Errorf("server.port: %d is taken by %s", port, names([]int{pid}))
-		}
-		return fmt.Errorf("server.port: %w", err)
+	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	listener, err := net.Listen("tcp", addr)
+	if err == nil {
+		return listener.Close()
 	}
-	return listener.Close()
+	conn, dialErr := net.DialTimeout("tcp", addr, time.Second)
+	if dialErr == nil {
+		conn.Close()
+	} else if errors.Is(dialErr, syscall.ECONNREFUSED) {
+		return nil
+	}
+	if pid := portHolder(port); pid != 0 {
+		return fmt.Errorf("server.port: %d is taken by %s", port, names([]int{pid}))
+	}
+	return fmt.Errorf("server.port: %w", err)
 }
 
 func waitPortFree(ctx context.Context, port int) error {

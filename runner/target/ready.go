@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -189,11 +190,21 @@ func portWasTaken(log string) bool {
 	return strings.Contains(log, "address already in use") || strings.Contains(log, "eaddrinuse")
 }
 
-// lastLine is the end of a log as the end of a sentence.
+// errorWords mark the lines of a log that are likely to say why.
+var errorWords = regexp.MustCompile(`(?i)(error|exception|panic|fatal)\w*:`)
+
+// lastLine is the last of a log's lines that tells of an error, else the last, as the end of a sentence. A process that
+// fails often tidies up aloud after it has said why.
 func lastLine(log string) string {
 	lines := strings.Split(strings.TrimSpace(log), "\n")
-	line := strings.TrimSpace(lines[len(lines)-1])
-	if line == "" {
+	line := lines[len(lines)-1]
+	for i := len(lines) - 1; i >= 0; i-- {
+		if errorWords.MatchString(lines[i]) {
+			line = lines[i]
+			break
+		}
+	}
+	if line = strings.TrimSpace(line); line == "" {
 		return ""
 	}
 	return ": " + strings.ToValidUTF8(clip(line, 300), "")

@@ -55,10 +55,18 @@ func (s *Server) ResetCache(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, resetPatience)
 	defer cancel()
+	var said error
 	for {
 		err := s.resetOnce(ctx)
-		if err == nil || errors.Is(err, ErrNoReset) || !sleep(ctx, 250*time.Millisecond) {
+		if err == nil || errors.Is(err, ErrNoReset) {
 			return err
+		}
+		// What the server said is worth more than that time ran out while it was asked again.
+		if said == nil || ctx.Err() == nil {
+			said = err
+		}
+		if !sleep(ctx, 250*time.Millisecond) {
+			return said
 		}
 	}
 }
