@@ -373,6 +373,8 @@ func TestLastLine(t *testing.T) {
 		"":               "",
 		"\n \n":          "",
 		"loading\nbye\n": ": bye",
+		"sweep: no such option\nhint: sweep sim --help\n": ": sweep: no such option",
+		"hint: alone": "",
 		"Traceback:\n  x\nValueError: bad option\n[rank0] destroying process group\n\n": ": ValueError: bad option",
 		"RuntimeError: one\nRuntimeError: two\nleaked semaphores":                       ": RuntimeError: two",
 		strings.Repeat("x", 400): ": " + strings.Repeat("x", 300) + "…",

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -196,7 +197,12 @@ var errorWords = regexp.MustCompile(`(?i)(error|exception|panic|fatal)\w*:`)
 // lastLine is the last of a log's lines that tells of an error, else the last, as the end of a sentence. A process that
 // fails often tidies up aloud after it has said why.
 func lastLine(log string) string {
-	lines := strings.Split(strings.TrimSpace(log), "\n")
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(log), "\n"), func(line string) bool {
+		return strings.HasPrefix(line, "hint: ") // what the embedded engine says below the reason
+	})
+	if len(lines) == 0 {
+		return ""
+	}
 	line := lines[len(lines)-1]
 	for i := len(lines) - 1; i >= 0; i-- {
 		if errorWords.MatchString(lines[i]) {
