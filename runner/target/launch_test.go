@@ -373,7 +373,7 @@ func TestLastLine(t *testing.T) {
 		"":               "",
 		"\n \n":          "",
 		"loading\nbye\n": ": bye",
-		"sweep: no such option\nhint: sweep sim --help\n": ": sweep: no such option",
+		"sweep: no such option\n  hint: sweep sim --help\n": ": sweep: no such option",
 		"hint: alone": "",
 		"Traceback:\n  x\nValueError: bad option\n[rank0] destroying process group\n\n": ": ValueError: bad option",
 		"RuntimeError: one\nRuntimeError: two\nleaked semaphores":                       ": RuntimeError: two",

@@ -198,7 +198,7 @@ var errorWords = regexp.MustCompile(`(?i)(error|exception|panic|fatal)\w*:`)
 // fails often tidies up aloud after it has said why.
 func lastLine(log string) string {
 	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(log), "\n"), func(line string) bool {
-		return strings.HasPrefix(line, "hint: ") // what the embedded engine says below the reason
+		return strings.HasPrefix(strings.TrimSpace(line), "hint: ") // what the embedded engine says below the reason
 	})
 	if len(lines) == 0 {
 		return ""
