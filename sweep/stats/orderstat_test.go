@@ -93,8 +93,8 @@ func TestQuantileIntervalAtItsLimit(t *testing.T) {
 	if low, _, _ := stats.QuantileInterval(1, 900, .8); low != 1 {
 		t.Errorf("P(B ≤ 0) = 0.1: low %d, want 1", low)
 	}
-	if _, high, _ := stats.QuantileInterval(1, 100, .8); high != 1 {
-		t.Errorf("P(B ≥ 1) = 0.1: high %d, want 1", high)
+	if _, high, _ := stats.QuantileInterval(2, 400, .68); high != 2 {
+		t.Errorf("P(B ≥ 2) = 0.16: high %d, want 2", high)
 	}
 }
 
