@@ -16,12 +16,7 @@ var derivedTables = []string{"derived_latency", "derived_goodput", "derived_vari
 func (db *DB) PutDerived(sweepName string, d *sweep.Derived) error {
 	key := derivedKey(&sweepName, &d.AnalysisVersion)
 	err := db.update(durable, func(c *sql.Conn) error {
-		for _, table := range derivedTables {
-			if _, err := c.ExecContext(background, "DELETE FROM "+table+" WHERE sweep = ?", sweepName); err != nil {
-				return err
-			}
-		}
-		if _, err := c.ExecContext(background, "UPDATE derived_trial SET listed = 0 WHERE sweep = ?", sweepName); err != nil {
+		if err := clearDerived(c, sweepName); err != nil {
 			return err
 		}
 		err := errors.Join(
@@ -97,7 +92,7 @@ func clearBlocks(c *sql.Conn, sweepName string, t *sweep.TrialRecord, d *sweep.T
 	for p := range places {
 		for _, table := range []string{"derived_latency", "derived_goodput", "derived_flag"} {
 			_, err := c.ExecContext(background, "DELETE FROM "+table+" WHERE sweep = ? AND cell IS ? AND block IS ?",
-				sweepName, values([]column{{"", maybeText{&p.cell}}})[0], values([]column{{"", block{&p.block}}})[0])
+				sweepName, maybeText{&p.cell}, block{&p.block})
 			if err != nil {
 				return err
 			}
@@ -107,23 +102,38 @@ func clearBlocks(c *sql.Conn, sweepName string, t *sweep.TrialRecord, d *sweep.T
 }
 
 // dropOutdated deletes the derived rows of cells that are no longer what the rows were made from: another digest or
-// another SLO than in the plan before. everything is for a sweep that begins anew.
+// another SLO than in the plan before, or compared with such a cell. everything is for a sweep that begins anew.
 func dropOutdated(c *sql.Conn, sweepName string, everything bool) error {
-	const same = `SELECT new.cell FROM raw_sweep AS s
+	if everything {
+		return clearDerived(c, sweepName)
+	}
+	const outdated = ` NOT IN (SELECT new.cell FROM raw_sweep AS s
 		JOIN raw_cell AS new ON new.plan = s.plan
 		JOIN raw_cell AS old ON old.plan = (SELECT max(plan) FROM raw_plan WHERE sweep = ?1 AND plan < s.plan)
 		WHERE s.sweep = ?1 AND new.cell = old.cell AND new.digest = old.digest
-		  AND json_extract(new.contract, '$.slo') IS json_extract(old.contract, '$.slo')`
+		  AND json_extract(new.contract, '$.slo') IS json_extract(old.contract, '$.slo'))`
+	const cell = "CASE cell WHEN '" + sweep.TwinName + "' THEN '" + sweep.Baseline + "' ELSE cell END"
 	for _, table := range derivedTables {
-		query := "DELETE FROM " + table + " WHERE sweep = ?1"
-		if !everything {
-			query += " AND cell IS NOT NULL AND replace(cell, '#2', '') NOT IN (" + same + ")"
+		query := "DELETE FROM " + table + " WHERE sweep = ?1 AND (" + cell + outdated
+		if table == "derived_comparison" {
+			query += " OR reference" + outdated
 		}
-		if _, err := c.ExecContext(background, query, sweepName); err != nil {
+		if _, err := c.ExecContext(background, query+")", sweepName); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// clearDerived empties the derived tables of a sweep; the rows of trials stay, but no longer belong to what is derived.
+func clearDerived(c *sql.Conn, sweepName string) error {
+	for _, table := range derivedTables {
+		if _, err := c.ExecContext(background, "DELETE FROM "+table+" WHERE sweep = ?", sweepName); err != nil {
+			return err
+		}
+	}
+	_, err := c.ExecContext(background, "UPDATE derived_trial SET listed = 0 WHERE sweep = ?", sweepName)
+	return err
 }
 
 // Derived reads the sweep's derived rows, in the order in which they were stored.

@@ -46,14 +46,15 @@ type DB struct {
 	lock *fileLock
 	pool *sql.DB // of the one connection below
 	// mu is held while conn is in use.
-	mu         sync.Mutex
-	conn       *sql.Conn
-	finish     finishing
-	lockLimit  time.Duration // how long to wait for another program's lock
-	warnedSize int64         // of the write-ahead log
+	mu        sync.Mutex
+	conn      *sql.Conn
+	finish    finishing
+	lockLimit time.Duration // how long to wait for another program's lock
+	warnSize  int64         // of the write-ahead log: from where on it is worth a word, in bytes
 }
 
-// readerCount is how many reads can run at once. All of the connections are opened at once and kept.
+// readerCount is how many readers' connections are opened at once and kept. More are opened as they are needed, by who
+// needs them.
 const readerCount = 4
 
 // Open opens the database at path; a writer creates it where there is none, brings an older one up to date, and marks
@@ -63,7 +64,7 @@ func Open(path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	db := &DB{path: full, warn: o.Warn, journal: "wal", lockLimit: time.Minute}
+	db := &DB{path: full, warn: o.Warn, journal: "wal", lockLimit: time.Minute, warnSize: walWarnSize}
 	if db.warn == nil {
 		db.warn = func(string) {}
 	}
@@ -128,6 +129,10 @@ func (db *DB) openWriter(o Options) (err error) {
 	if err := migrate(db.conn, scripts, viewsSQL); err != nil {
 		return db.openError(err)
 	}
+	// From here on waiting is update's.
+	if err := db.run("PRAGMA busy_timeout=0"); err != nil {
+		return db.openError(err)
+	}
 	return db.interruptLeftovers()
 }
 
@@ -184,11 +189,13 @@ func (db *DB) chooseJournal(filesystem func(string) (string, error)) error {
 	return nil
 }
 
-// walLimit is what SQLite cuts the write-ahead log back to, in bytes.
-const walLimit = 64 << 20
+const (
+	walLimit    = 64 << 20  // what SQLite cuts the write-ahead log back to, in bytes
+	walWarnSize = 256 << 20 // from where on its size is worth a word
+)
 
 func (db *DB) openConnections() (err error) {
-	db.pool, err = openPool(db.path, "rwc", 1, "busy_timeout(0)", "journal_mode("+db.journal+")",
+	db.pool, err = openPool(db.path, "rwc", 1, "busy_timeout(10000)", "journal_mode("+db.journal+")",
 		"synchronous("+db.synchronous()+")", "foreign_keys(1)", fmt.Sprintf("journal_size_limit(%d)", walLimit))
 	if err != nil {
 		return err
@@ -209,14 +216,13 @@ func (db *DB) synchronous() string {
 	return "FULL"
 }
 
-// openPool opens size connections at once, and keeps them: a connection that has to be waited for would be made by a
-// goroutine of the pool's.
+// openPool opens size connections at once, and keeps them. There is no upper limit: where there is one, a connection
+// may have to be waited for, and be made by a goroutine of the pool's.
 func openPool(path, mode string, size int, pragmas ...string) (*sql.DB, error) {
 	pool, err := sql.Open("sqlite", dataSource(path, mode, pragmas))
 	if err != nil {
 		return nil, err
 	}
-	pool.SetMaxOpenConns(size)
 	pool.SetMaxIdleConns(size)
 	held := make([]*sql.Conn, 0, size)
 	for range size {
@@ -263,10 +269,8 @@ func loneWAL(path string) (bool, error) {
 // next writer does. Writers of the database are to be closed before.
 func (db *DB) Close() error {
 	var err error
-	if db.conn != nil {
-		if db.journal == "wal" {
-			err = db.leaveWAL()
-		}
+	if db.conn != nil && db.journal == "wal" {
+		err = db.leaveWAL()
 	}
 	return errors.Join(err, db.closeAll())
 }

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"iter"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -210,6 +211,8 @@ func TestOutdatedCellsLoseTheirDerivedRows(t *testing.T) {
 	for _, cell := range []string{"baseline", "baseline#2", "rate=8", "mode=closed"} {
 		d.Goodput = append(d.Goodput, sweep.GoodputRow{Cell: cell, Block: 1})
 	}
+	d.Comparison = []sweep.ComparisonRow{{Cell: "baseline#2", Reference: "baseline", Outcome: "no-difference"}, {Cell: "baseline", Reference: "mode=closed"}}
+	d.Flags = []sweep.Flag{{Code: "extended", Severity: sweep.Note}, {Cell: "mode=closed", Code: "drift", Severity: sweep.Suspect}}
 	must(t, db.PutDerived("s", d))
 	changed := testPlan()
 	changed.Cells[1].Cell = testCell("rate=8", `"rate"`, "8.0", `{"open":{"rate":8.0,"arrival":"poisson"}}`, `,"slo":{"ttft":"2s","attainment":0.9}`)
@@ -222,6 +225,8 @@ func TestOutdatedCellsLoseTheirDerivedRows(t *testing.T) {
 		left = append(left, r.Cell)
 	}
 	same(t, "the cells with derived rows", []string{"baseline", "baseline#2"}, left)
+	same(t, "the comparisons", d.Comparison[:1], got.Comparison)
+	same(t, "the flags", d.Flags[:1], got.Flags)
 }
 
 func TestFinishTrialDerivesFromWhatItFinishes(t *testing.T) {
@@ -405,4 +410,26 @@ func TestSittings(t *testing.T) {
 	if !slices.IsSortedFunc(got, func(a, b store.Sitting) int { return int(a.ID - b.ID) }) {
 		t.Error("sittings are out of order")
 	}
+}
+
+// More trials can be read at once than there are kept connections, in virtual time too.
+func TestManyReadersAtOnce(t *testing.T) {
+	db, sitting := begun(t)
+	trial := startTrial(t, db, sitting, "baseline", digestBase, 1, 1)
+	w := db.NewWriter()
+	for i := range int64(3) {
+		must(t, w.Put(trial.ID, okRequest(i)))
+	}
+	must(t, w.Close())
+	synctest.Test(t, func(t *testing.T) {
+		facts, err := db.Facts(trial.ID)
+		must(t, err)
+		for range 20 {
+			next, stop := iter.Pull2(facts.Rows)
+			defer stop()
+			if _, err, ok := next(); err != nil || !ok {
+				t.Fatalf("no first row: %v", err)
+			}
+		}
+	})
 }

@@ -132,9 +132,6 @@ func (db *DB) run(statement string) error {
 	return err
 }
 
-// warnSize is the size of the write-ahead log from which it is worth a word, in bytes.
-const warnSize = 256 << 20
-
 // checkpoint folds the write-ahead log into the file and cuts it to nothing, as far as readers let it. It never waits.
 func (db *DB) checkpoint() {
 	if db.journal != "wal" {
@@ -145,10 +142,10 @@ func (db *DB) checkpoint() {
 	// A reader in the way is no error: the log is folded in at the next trial's end.
 	_ = db.run("PRAGMA wal_checkpoint(TRUNCATE)")
 	info, err := os.Stat(db.path + "-wal")
-	if err != nil || info.Size() < warnSize || info.Size() < 2*db.warnedSize {
+	if err != nil || info.Size() < db.warnSize {
 		return
 	}
-	db.warnedSize = info.Size()
+	db.warnSize = 2 * info.Size()
 	db.warn(fmt.Sprintf("%s-wal has grown to %d MiB: a program that reads the database holds a transaction open",
 		db.path, info.Size()>>20))
 }

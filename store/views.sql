@@ -1,15 +1,17 @@
 -- The public views: plain SQL over the tables, made anew whenever a migration has run. Times are milliseconds unless a
 -- suffix says otherwise; NULL is "does not exist".
 
--- The cells of each sweep's last run.
+-- The cells of each sweep's last run, in the plan's order.
 CREATE VIEW cell AS
 SELECT c.sweep, c.cell, c.alias_of, c.factor, c.level, c.baseline, c.reference, c.moved, c.at, c.digest, c.target,
        c.contract, c.server
-FROM raw_sweep AS s JOIN raw_cell AS c ON c.plan = s.plan;
+FROM raw_sweep AS s JOIN raw_cell AS c ON c.plan = s.plan
+ORDER BY c.id;
 
 CREATE VIEW point AS
 SELECT c.sweep, c.cell, p.key AS factor, c.at -> ('$."' || p.key || '"') AS level
-FROM raw_sweep AS s JOIN raw_cell AS c ON c.plan = s.plan JOIN json_each(c.at) AS p;
+FROM raw_sweep AS s JOIN raw_cell AS c ON c.plan = s.plan JOIN json_each(c.at) AS p
+ORDER BY c.id, p.id;
 
 -- What a trial goes by. Where the current plan has its digest: the first name there, and that cell's bars. Otherwise
 -- the name that it was recorded with and the bars of the plan it was run for. The twin keeps its own name.

@@ -224,6 +224,7 @@ func (w *Writer) finish(batch []entry, f *finish) error {
 	})
 	if err != nil {
 		err = fmt.Errorf("finish trial %d in %s: %w", f.record.ID, w.db.path, err)
+		w.fail(err) // before anyone is answered: what follows the answer has to fail as well
 		f.reply <- err
 		return err
 	}

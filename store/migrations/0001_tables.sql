@@ -49,7 +49,7 @@ CREATE TABLE raw_sitting (
   sitting    INTEGER PRIMARY KEY,
   sweep      TEXT NOT NULL,
   plan       INTEGER NOT NULL REFERENCES raw_plan (plan),
-  started_at TEXT NOT NULL,
+  started_at TEXT,
   argv       TEXT NOT NULL,
   version    TEXT NOT NULL,
   revision   TEXT NOT NULL,
