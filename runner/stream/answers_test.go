@@ -203,8 +203,8 @@ func TestHeaderThatCannotBeSent(t *testing.T) {
 	req.Header = []Header{{"X-A", "b\r\nX-C: d"}}
 	virtual(t, Config{}, func(asked) scene { return scene{script: s0} }, func(st *stage) {
 		rec := st.send(context.Background(), req)
-		if rec.Error != sweep.ErrNotSent || rec.SentNS != sweep.None || st.accepts != 0 {
-			t.Errorf("%s, sent %s, %d connections", rec.Error, number(rec.SentNS), st.accepts)
+		if rec.Error != sweep.ErrNotSent || rec.SentNS != sweep.None || st.accepts.Load() != 0 {
+			t.Errorf("%s, sent %s, %d connections", rec.Error, number(rec.SentNS), st.accepts.Load())
 		}
 	})
 }

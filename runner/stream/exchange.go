@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/inference-sweep/sweep/sweep"
@@ -16,10 +17,13 @@ import (
 const (
 	readSize     = 4 << 10
 	readSizeLong = 64 << 10 // once a read has filled the small buffer
-	// asideSize is the size from which a request is written by a goroutine of its own, so that a server which answers
-	// before it has read everything is heard.
-	asideSize  = 32 << 10
-	errorLimit = 64 << 10 // what is kept of an error's body
+	errorLimit   = 64 << 10 // what is kept of an error's body
+	copySize     = 32 << 10 // up to here a body is copied behind its header, to be one write
+
+	// From these sizes on, a request is written by a goroutine of its own, so that a server which answers before it has
+	// read everything is heard. Smaller ones fit into the buffers of a socket; a pipe has none.
+	asideSocket = 1 << 20
+	asidePipe   = 4 << 10
 )
 
 // exchange is one request on one connection, and the buffers that it lends to the next. All its times are nanoseconds
@@ -120,11 +124,10 @@ func (x *exchange) run() Ending {
 	x.dec.Reset(Options{Stream: x.req.Stream, KeepText: x.c.cfg.KeepText, TextCap: x.c.cfg.TextCap})
 	x.sent = int64(time.Since(x.epoch))
 	x.rec.SentNS = x.sent
-	if len(x.out)+len(x.req.Body) > asideSize {
+	if x.aside() {
 		return x.writeAside()
 	}
-	x.out = append(x.out, x.req.Body...)
-	end := x.write(func() error { _, err := x.cn.Write(x.out); return err })
+	end := x.write()
 	switch end.Kind {
 	case "":
 		x.arm()
@@ -135,13 +138,33 @@ func (x *exchange) run() Ending {
 	return end
 }
 
+func (x *exchange) aside() bool {
+	size := len(x.out) + len(x.req.Body)
+	if _, socket := x.cn.raw.(syscall.Conn); socket {
+		return size > asideSocket
+	}
+	return size > asidePipe
+}
+
+// send writes header and body, in one system call where there is one.
+func (x *exchange) send() error {
+	if len(x.req.Body) <= copySize {
+		x.out = append(x.out, x.req.Body...)
+		_, err := x.cn.Write(x.out)
+		return err
+	}
+	parts := net.Buffers{x.out, x.req.Body}
+	_, err := parts.WriteTo(x.cn.Conn)
+	return err
+}
+
 // write writes the request, under the deadline after which its server has stalled.
-func (x *exchange) write(send func() error) Ending {
+func (x *exchange) write() Ending {
 	t := &x.c.cfg.Timeouts
 	if limit := earliest(int64(t.Idle), int64(t.Total)); limit > 0 {
 		_ = x.cn.SetWriteDeadline(x.epoch.Add(time.Duration(x.sent + limit)))
 	}
-	err := send()
+	err := x.send()
 	switch {
 	case err == nil:
 		x.rec.WrittenNS = x.now()
@@ -157,19 +180,16 @@ func (x *exchange) write(send func() error) Ending {
 // writeAside writes a large request while it reads.
 func (x *exchange) writeAside() Ending {
 	written := make(chan Ending, 1)
-	go func() {
-		written <- x.write(func() error {
-			parts := net.Buffers{x.out, x.req.Body}
-			_, err := parts.WriteTo(x.cn.Conn)
-			return err
-		})
-	}()
+	go func() { written <- x.write() }()
 	x.arm()
 	end := x.read()
 	// A server may answer without reading everything: the rest of the request is then not written.
 	_ = x.cn.SetWriteDeadline(past)
-	if w := <-written; w.Kind != "" {
+	switch w := <-written; {
+	case w.Kind != "":
 		x.cn.response.close = true
+	case x.cn.response.status == 200 && x.rec.WrittenNS > x.rec.TTFBNS:
+		x.rec.WrittenNS = x.rec.TTFBNS // the writer was not woken before the reader
 	}
 	return end
 }
@@ -226,6 +246,9 @@ func (x *exchange) hear(at int64) {
 	if !x.heard {
 		x.heard = true
 		x.rec.TTFBNS = at
+		if !x.req.Stream {
+			x.arm() // from now on silence counts
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/textproto"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -341,7 +342,7 @@ func cutAfter(mark string) func([]byte) [][]byte {
 type stage struct {
 	*Client
 	epoch   time.Time
-	accepts int
+	accepts atomic.Int64
 }
 
 var usualTimeouts = Timeouts{Connect: 10 * time.Second, Idle: 60 * time.Second, NoToken: 120 * time.Second, Total: 10 * time.Minute, Grace: 2 * time.Second}
@@ -353,7 +354,7 @@ func virtual(t *testing.T, cfg Config, play func(asked) scene, test func(*stage)
 		st := &stage{epoch: time.Now()}
 		cfg.Base = "http://server.test:8000"
 		cfg.Dial = func(context.Context, string, string) (net.Conn, error) {
-			st.accepts++
+			st.accepts.Add(1)
 			near, far := net.Pipe()
 			go serve(far, play)
 			return near, nil
@@ -368,19 +369,7 @@ func virtual(t *testing.T, cfg Config, play func(asked) scene, test func(*stage)
 // overTCP runs a test against a server on loopback.
 func overTCP(t *testing.T, cfg Config, play func(asked) scene, test func(*stage)) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		for {
-			nc, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go serve(nc, play)
-		}
-	}()
+	l := listen(t, func(nc net.Conn) { serve(nc, play) })
 	cfg.Base = "http://" + l.Addr().String() + "/v1/"
 	st := &stage{epoch: time.Now()}
 	st.start(t, cfg)
