@@ -57,6 +57,8 @@ func (id identity) check(file string, latest int, readOnly bool) error {
 	switch {
 	case id == identity{} && !readOnly:
 		return nil
+	case id == identity{}:
+		return fmt.Errorf("%s is empty: not a sweep database yet", file)
 	case id.application != applicationID:
 		return fmt.Errorf("%s is not a sweep database: another program's SQLite file (application id %d)", file, id.application)
 	case id.version > latest:

@@ -76,8 +76,8 @@ func TestKilledWriter(t *testing.T) {
 		"SELECT count(*) FROM trial WHERE status = 'running'":                "0",
 		"SELECT count(*) FROM trial WHERE due NOT NULL AND status <> 'done'": "0",
 		"SELECT count(*) FROM trial WHERE due IS NULL AND status = 'done'":   "0",
-		"SELECT count(*) FROM trial AS t WHERE status = 'done' AND 700 <> (SELECT count(*) FROM request AS r WHERE r.trial = t.trial)":           "0",
-		"SELECT count(*) FROM (SELECT 1 FROM request GROUP BY trial HAVING count(*) <> max(seq) + 1)": "0",
+		"SELECT count(*) FROM trial AS t WHERE status = 'done' AND 700 <> (SELECT count(*) FROM request AS r WHERE r.trial = t.trial)": "0",
+		"SELECT count(*) FROM (SELECT 1 FROM request GROUP BY trial HAVING count(*) <> max(seq) + 1)":                                  "0",
 	} {
 		if got := ask(t, path, query); got != want {
 			t.Errorf("%s is %s, want %s", query, got, want)
