@@ -58,7 +58,7 @@ func (d *Drive) warmBurst(ctx context.Context, cell *sweep.Cell, lengths func() 
 		d.inFlight.Wait()
 		return
 	}
-	end := d.Epoch.Add(sweep.Duration(cell.Warmup.Duration))
+	end := d.Epoch.Add(time.Duration(d.StartNS) + sweep.Duration(cell.Warmup.Duration))
 	for i := 0; time.Now().Before(end) && ctx.Err() == nil; i++ {
 		p := next(i)
 		p.slot.DueNS = d.nowNS()

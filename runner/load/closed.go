@@ -110,8 +110,8 @@ func (l *loop) warm(nowNS int64) bool {
 	w := l.cell.Warmup
 	limitNS := int64(sweep.Duration(w.Duration))
 	switch {
-	case limitNS > 0 && nowNS >= limitNS:
-		l.out.T0NS = limitNS
+	case limitNS > 0 && nowNS >= l.drive.StartNS+limitNS:
+		l.out.T0NS = l.drive.StartNS + limitNS
 	case w.Requests != nil && int64(l.warmed) >= *w.Requests:
 		l.out.T0NS = nowNS
 	case l.drive.settled(&l.out):

@@ -22,6 +22,10 @@ type Drive struct {
 	Ended func(*sweep.Request)
 	// Steady says during a warm-up that latencies have settled, which ends it early; nil for a warm-up of fixed extent.
 	Steady func() bool
+	// StartNS is when the load starts, from the epoch, and FirstSeq the number of its first request: what the trial sent
+	// before, one request after another, comes earlier and counts from 0.
+	StartNS  int64
+	FirstSeq int64
 	// TailNS is how long load is kept up after the window, at most.
 	TailNS int64
 
@@ -47,7 +51,7 @@ func (d *Drive) nowNS() int64 { return int64(time.Since(d.Epoch)) }
 // row starts the record of a slot's request.
 func (d *Drive) row(slot Slot) *sweep.Request {
 	r := sweep.NewRequest()
-	r.Seq = d.seq.Add(1) - 1
+	r.Seq = d.FirstSeq + d.seq.Add(1) - 1
 	r.Phase, r.DueNS, r.InputAsked, r.OutputAsked = slot.Phase, slot.DueNS, slot.Input, slot.Output
 	return r
 }

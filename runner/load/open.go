@@ -24,19 +24,19 @@ func (d *Drive) Open(ctx context.Context, s *Schedule, maxInFlight int) (Outcome
 	defer endLoad()
 	d.endLoad = endLoad
 	d.outstanding.Store(int64(s.Measured))
-	out := Outcome{T0NS: s.T0NS, T1NS: s.T1NS, SteadyNS: sweep.None}
+	out := Outcome{SteadyNS: sweep.None}
 	var slots chan struct{}
 	if maxInFlight > 0 {
 		slots = make(chan struct{}, maxInFlight)
 	}
-	shiftNS, measured := int64(0), 0
+	shiftNS, measured := d.StartNS, 0
 	if s.Measured == 0 {
 		d.closeWindow()
 	}
 	for p := range d.prepare(loadCtx, s) {
-		p.slot.DueNS -= shiftNS
+		p.slot.DueNS += shiftNS
 		if p.slot.Phase == sweep.PhaseWarmup && (out.SteadyNS != sweep.None || d.settled(&out)) {
-			shiftNS = s.T0NS - out.SteadyNS
+			shiftNS = out.SteadyNS - s.T0NS
 			continue
 		}
 		if p.slot.Phase == sweep.PhaseTail && d.outstanding.Load() == 0 {
@@ -52,7 +52,7 @@ func (d *Drive) Open(ctx context.Context, s *Schedule, maxInFlight int) (Outcome
 			}
 		}
 	}
-	out.T0NS, out.T1NS = s.T0NS-shiftNS, s.T1NS-shiftNS
+	out.T0NS, out.T1NS = s.T0NS+shiftNS, s.T1NS+shiftNS
 	d.Wait.Until(loadCtx, d.Epoch.Add(time.Duration(out.T1NS+d.TailNS)))
 	return out, d.finish(ctx, &out)
 }

@@ -146,3 +146,6 @@ village visit voice vowel wait walk wall want war warm was wash watch water wave
 went were west what wheel when where which while white who whole whose why wide wife wild will win wind window wing
 winter wire wish with woman women wonder wood word work world would write written wrong yard year yellow yes yet you
 young your`)
+
+// Sample is a fixed text of so many words, to ask a tokenizer about.
+func Sample(words int) string { return Words(rand.New(rand.NewPCG(1, 2)), words) }

@@ -32,6 +32,8 @@ type Dialect struct {
 	// StreamUsage and ContinuousUsage ask for token counts at the end of a stream, and on every event of it.
 	StreamUsage     bool
 	ContinuousUsage bool
+	// NoCachePrompt keeps each request out of the prefix cache by a field of its own, where the contract has it off.
+	NoCachePrompt bool
 	// MaxTokensField is the name of the output limit: max_tokens where empty.
 	MaxTokensField string
 }
@@ -111,6 +113,9 @@ func (m *Maker) constantFields() (map[string]any, error) {
 	}
 	if m.dialect.ReturnTokenIDs {
 		fields["return_token_ids"] = true
+	}
+	if m.dialect.NoCachePrompt && !contract.PrefixCache.Enabled {
+		fields["cache_prompt"] = false
 	}
 	if contract.Request != nil {
 		for name, value := range contract.Request.Extra {

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// app is one invocation of the command.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	args           []string
+	database       string // --db
+}
+
+const longHelp = `sweep runs benchmark sweeps of LLM inference servers whose tables can be defended.
+
+A definition (CUE, YAML or JSON) says what is measured and under which contract. sweep checks it, moves one variable
+at a time, repeats every cell in blocks, stores every request in SQLite, and puts a flag on each claim that does not hold.`
+
+const rootExample = `  sweep plan experiments/batch.cue       # check and expand: what would run, and for how long
+  sweep run experiments/batch.cue        # measure; the same command goes on after a crash
+  sweep report goodput --format latex    # the tables, in any format
+  sweep show rate=200                    # everything known of a cell`
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use: "sweep", Short: "benchmark sweeps of LLM inference that can be defended", Long: longHelp, Example: rootExample,
+		SilenceUsage: true, SilenceErrors: true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Args:              cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownVerb(cmd, args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(err.Error(), cmd.CommandPath()+" --help lists the flags")
+	})
+	root.PersistentFlags().StringVar(&a.database, "db", defaultDatabase(), "the database `FILE` (default: $SWEEP_DB, else sweep.db here)")
+	root.PersistentFlags().Lookup("db").DefValue = ""
+	root.AddCommand(a.planVerb(), a.runVerb(), a.statusVerb(), a.reportVerb(), a.showVerb(), a.simVerb(), a.versionVerb())
+	return root
+}
+
+// unknownVerb says which verb may have been meant.
+func unknownVerb(root *cobra.Command, verb string) error {
+	hint := "sweep --help lists the verbs"
+	if near := root.SuggestionsFor(verb); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usage(fmt.Sprintf("there is no verb %q", verb), hint)
+}
+
+func defaultDatabase() string {
+	if path := os.Getenv("SWEEP_DB"); path != "" {
+		return path
+	}
+	return "sweep.db"
+}
+
+// say prints a message for the person who waits, never a result.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintf(a.stderr, "sweep: "+format+"\n", args...)
+}
+
+// files wants at least one argument.
+func files(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage(cmd.CommandPath()+" needs a definition", "for example: "+cmd.CommandPath()+" experiments/batch.cue")
+	}
+	return nil
+}
+
+// none wants no arguments.
+func none(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage(fmt.Sprintf("%s takes no argument, not %q", cmd.CommandPath(), args[0]), cmd.CommandPath()+" --help shows how it is used")
+	}
+	return nil
+}

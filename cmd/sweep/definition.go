@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/inference-sweep/sweep/cue"
+	"github.com/inference-sweep/sweep/runner/engine"
+	"github.com/inference-sweep/sweep/sweep"
+	"github.com/spf13/cobra"
+)
+
+// reading is how definitions are read: the flags that plan and run share.
+type reading struct {
+	names, tags []string
+	blocks      int
+	options     cue.Options
+}
+
+func (r *reading) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArrayVarP(&r.names, "expression", "e", nil, "only the sweep `NAME` of several (repeatable)")
+	f.StringArrayVarP(&r.tags, "tag", "t", nil, "set a tag of the definition, as `key=value` (repeatable)")
+	f.DurationVar(&r.options.Timeout, "eval-timeout", 0, "bound on evaluating the definition (default 30s)")
+	f.Uint64Var(&r.options.MaxHeapBytes, "eval-heap", 0, "bound on memory while evaluating it, in `BYTES` (default 2 GiB)")
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return []string{"cue", "yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
+	}
+}
+
+// plans reads every file and thinks each of its sweeps through.
+func (a *app) plans(paths []string, r *reading) ([]*sweep.Plan, error) {
+	r.options.Names, r.options.Tags = r.names, r.tags
+	r.options.Warn = func(s string) { a.say("%s", s) }
+	var plans []*sweep.Plan
+	for _, path := range paths {
+		definitions, err := cue.Load(path, r.options)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range definitions {
+			if r.blocks > 0 {
+				d.Blocks = r.blocks
+			}
+			p, err := sweep.NewPlan(d, sweep.Rendering{Command: engine.Command, Setting: engine.Setting})
+			if err != nil {
+				return nil, err
+			}
+			if slices.ContainsFunc(plans, func(q *sweep.Plan) bool { return q.Name == p.Name }) {
+				return nil, usage(fmt.Sprintf("two sweeps are called %s", p.Name), "a sweep's name is its field in the file: rename one, or give the files in two runs")
+			}
+			plans = append(plans, p)
+		}
+	}
+	return plans, nil
+}

@@ -1,0 +1,21 @@
+// Command sweep runs benchmark sweeps of LLM inference servers that can be defended in a paper: it checks a definition,
+// expands one variable at a time, measures every cell in every block, keeps every request, and prints tables with a flag
+// on each claim that does not hold.
+//
+// This package is flags, words, wiring and exit codes. It knows nothing of how a figure comes about.
+package main
+
+import (
+	"io"
+	"os"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// run is the whole command: arguments and streams in, exit code out.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, args: args}
+	root := a.root()
+	root.SetArgs(args)
+	return a.exitCode(root.Execute())
+}

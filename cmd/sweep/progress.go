@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/inference-sweep/sweep/runner"
+	"github.com/inference-sweep/sweep/sweep"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
+)
+
+// progress shows how far a run is: bars on a terminal, a line a trial elsewhere.
+type progress struct {
+	w          io.Writer
+	plan       *sweep.Plan
+	trials     []sweep.Trial
+	startedAt  time.Time
+	expectedS  []float64 // of each trial
+	quiet      bool
+	bars       *mpb.Progress
+	whole, now *mpb.Bar
+	label      string
+}
+
+// newProgress starts to show a run of trials. How is auto, plain or none.
+func (a *app) newProgress(p *sweep.Plan, trials []sweep.Trial, how string) *progress {
+	s := &progress{w: a.stderr, plan: p, trials: trials, startedAt: time.Now(), quiet: how == "none" || len(trials) == 0}
+	for i := range trials {
+		seconds, _ := p.Expected(trials[i : i+1])
+		s.expectedS = append(s.expectedS, seconds)
+	}
+	if s.quiet {
+		return s
+	}
+	seconds, _ := p.Expected(trials)
+	fmt.Fprintf(s.w, "sweep: %s: %d trials in %d blocks, about %s\n", p.Name, len(trials), p.Blocks, roundTime(seconds))
+	if how == "auto" && onTerminal(a.stderr) {
+		s.startBars()
+	}
+	return s
+}
+
+func onTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+func (s *progress) startBars() {
+	s.bars = mpb.New(mpb.WithOutput(s.w), mpb.WithWidth(40), mpb.WithRefreshRate(200*time.Millisecond))
+	s.whole = s.bars.AddBar(int64(len(s.trials)),
+		mpb.PrependDecorators(decor.Name(s.plan.Name+" ", decor.WCSyncSpaceR), decor.CountersNoUnit("%d/%d trials", decor.WCSyncSpace)),
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return s.leftWords() })))
+	s.now = s.bars.AddBar(1,
+		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return s.label }, decor.WCSyncSpaceR), decor.CountersNoUnit("%d of about %d requests", decor.WCSyncSpace)))
+}
+
+// event shows what happened.
+func (s *progress) event(e runner.Event, rec *recording) {
+	if s.quiet {
+		return
+	}
+	switch e.Kind {
+	case runner.TrialStarted:
+		if s.bars != nil {
+			cell := s.plan.CellNamed(e.Trial.Cell)
+			s.label = fmt.Sprintf("%s, block %d", e.Trial.Cell, e.Trial.Block)
+			s.now.SetTotal(int64(max(cell.Requests, 1))*5/4, false)
+			s.now.SetCurrent(0)
+		}
+	case runner.RequestEnded:
+		if s.bars != nil {
+			s.now.SetCurrent(e.Requests)
+		}
+	case runner.TrialEnded:
+		s.trialEnded(e, rec)
+	}
+}
+
+func (s *progress) trialEnded(e runner.Event, rec *recording) {
+	ended := e.Summary.Done + e.Summary.Failed + e.Summary.Blocked + e.Summary.Interrupted
+	if s.bars != nil {
+		s.whole.SetCurrent(int64(ended))
+		if e.Trial.Status == sweep.StatusDone || e.Trial.Status == sweep.StatusInterrupted {
+			return
+		}
+		fmt.Fprintf(s.bars, "%s\n", s.trialLine(e, ended, rec))
+		return
+	}
+	fmt.Fprintf(s.w, "%s; %s\n", s.trialLine(e, ended, rec), s.left(ended))
+}
+
+// trialLine is one trial in one line: what it was, how it ended, and what it showed.
+func (s *progress) trialLine(e runner.Event, ended int, rec *recording) string {
+	t := e.Trial
+	width := len(fmt.Sprint(e.Total))
+	line := fmt.Sprintf("[%*d/%d] block %d  %s: %s", width, ended, e.Total, t.Block, t.Cell, t.Status)
+	if t.Status != sweep.StatusDone {
+		return line + ", " + strings.ReplaceAll(t.Reason, "\n", " | ")
+	}
+	d := rec.lastDerived()
+	if d == nil {
+		return line
+	}
+	line += fmt.Sprintf(", %d of %d requests ok", d.Row.OK, d.Row.Due)
+	for _, g := range d.Goodput {
+		if g.GoodputReqS != nil && g.Attainment != nil {
+			line += fmt.Sprintf(", goodput %.4g/s, attainment %.1f %%", *g.GoodputReqS, 100**g.Attainment)
+			break
+		}
+	}
+	if d.Row.Verdict != sweep.VerdictValid {
+		line += ", " + d.Row.Verdict
+	}
+	return line
+}
+
+// left says how much time is left, by what the trials that ended took against what was expected.
+func (s *progress) left(ended int) string {
+	done, rest := 0.0, 0.0
+	for i, seconds := range s.expectedS {
+		if i < ended {
+			done += seconds
+		} else {
+			rest += seconds
+		}
+	}
+	if done == 0 || rest == 0 {
+		return roundTime(rest) + " left"
+	}
+	return roundTime(rest*time.Since(s.startedAt).Seconds()/done) + " left"
+}
+
+func (s *progress) leftWords() string { return " " + s.left(int(s.whole.Current())) }
+
+func (s *progress) close() {
+	if s.bars == nil {
+		return
+	}
+	s.now.Abort(true)
+	s.whole.Abort(false)
+	s.bars.Wait()
+}
+
+// roundTime is a time for people: 45s, 1m58s, 7h30m.
+func roundTime(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d < time.Hour:
+		return d.Round(time.Second).String()
+	case d < 100*time.Hour:
+		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	}
+	return d.Round(time.Hour).String()
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/inference-sweep/sweep/store"
+	"github.com/inference-sweep/sweep/sweep"
+	"github.com/inference-sweep/sweep/sweep/report"
+	"github.com/inference-sweep/sweep/sweep/verdict"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+const reportExample = `  sweep report                                # goodput under the SLO
+  sweep report latency --cell 'rate=*'
+  sweep report variance --format csv -o variance.csv
+  sweep report flags --sweep batch --format json`
+
+// reporting is what the verb report was asked.
+type reporting struct {
+	format, sweep, cell, out string
+}
+
+func (a *app) reportVerb() *cobra.Command {
+	r := reporting{format: "table"}
+	cmd := &cobra.Command{
+		Use: "report [" + strings.Join(report.Kinds(), "|") + "]", Short: "print the tables",
+		Long: `report prints a table of each sweep in the database: goodput where none is named. Figures are over blocks, with their 95 %
+interval; each table ends with the contract behind it, what its words mean, and its flags.`,
+		Example: reportExample, ValidArgs: report.Kinds(), Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return none(cmd, args[1:])
+			}
+			kind := "goodput"
+			if len(args) == 1 {
+				kind = args[0]
+			}
+			return a.report(kind, &r)
+		},
+	}
+	formatFlag(cmd, &r.format)
+	f := cmd.Flags()
+	f.StringVar(&r.sweep, "sweep", "", "only the sweep `NAME`")
+	f.StringVar(&r.cell, "cell", "", "only the cells that match a `GLOB`")
+	f.StringVarP(&r.out, "output", "o", "", "write to a `FILE`")
+	return cmd
+}
+
+func (a *app) report(kind string, r *reporting) error {
+	if err := oneOf("the report", kind, report.Kinds()); err != nil {
+		return err
+	}
+	if err := oneOf("--format", r.format, report.Formats()); err != nil {
+		return err
+	}
+	cells, err := globFilter(r.cell)
+	if err != nil {
+		return err
+	}
+	db, err := a.openDerived(r.sweep)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	names, err := sweepsNamed(db, r.sweep)
+	if err != nil {
+		return err
+	}
+	var tables []*report.Table
+	for _, name := range names {
+		in, err := storedInput(db, name)
+		if err != nil {
+			return err
+		}
+		in.Cells = cells
+		table, err := report.Build(kind, in)
+		if err != nil {
+			return err
+		}
+		tables = append(tables, table)
+	}
+	return a.writeTables(tables, r)
+}
+
+func globFilter(glob string) (func(string) bool, error) {
+	if glob == "" {
+		return nil, nil
+	}
+	if _, err := path.Match(glob, ""); err != nil {
+		return nil, usage("--cell "+glob+": "+err.Error(), "a glob has * ? and [a-z], as in 'rate=*'")
+	}
+	return func(name string) bool { ok, _ := path.Match(glob, name); return ok }, nil
+}
+
+// writeTables writes tables one below the other, to the output or a file.
+func (a *app) writeTables(tables []*report.Table, r *reporting) error {
+	w := a.stdout
+	if r.out != "" {
+		f, err := os.Create(r.out)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		w = f
+	}
+	for i, t := range tables {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := report.Write(w, t, r.format, a.tableOptions()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tableOptions fit a table to the terminal, where there is one.
+func (a *app) tableOptions() report.Options {
+	f, ok := a.stdout.(*os.File)
+	if !ok || !onTerminal(a.stdout) {
+		return report.Options{}
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		width = 0
+	}
+	return report.Options{Width: width, Color: os.Getenv("NO_COLOR") == ""}
+}
+
+// openDerived opens the database for reading, after bringing its derived rows up to date where they are not and nobody
+// else writes.
+func (a *app) openDerived(only string) (*store.DB, error) {
+	db, err := store.Open(a.database, store.Options{ReadOnly: true})
+	if err != nil {
+		return nil, storeHint(err)
+	}
+	names, err := db.Sweeps()
+	if err != nil {
+		db.Close()
+		return nil, err
+	}
+	for _, name := range names {
+		stale, err := db.Stale(name, verdict.Version)
+		if err != nil {
+			db.Close()
+			return nil, err
+		}
+		if stale && (only == "" || name == only) {
+			db.Close()
+			if err := a.rederive(names); err != nil {
+				return nil, err
+			}
+			return store.Open(a.database, store.Options{ReadOnly: true})
+		}
+	}
+	return db, nil
+}
+
+// rederive makes derived rows again. While a run goes on, the run does it.
+func (a *app) rederive(names []string) error {
+	db, err := store.Open(a.database, store.Options{Owner: "sweep report"})
+	if locked := (*store.LockedError)(nil); errors.As(err, &locked) {
+		a.say("a run goes on (%v): the tables show what it has derived so far", err)
+		return nil
+	}
+	if errors.Is(err, os.ErrPermission) {
+		a.say("the database cannot be written: the tables show what was derived last")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for _, name := range names {
+		p, err := db.Plan(name)
+		if err != nil {
+			return err
+		}
+		if _, err := derive(db, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweepsNamed lists the sweeps of the database, or the one that was asked for.
+func sweepsNamed(db *store.DB, only string) ([]string, error) {
+	names, err := db.Sweeps()
+	if err != nil {
+		return nil, err
+	}
+	if only == "" {
+		if len(names) == 0 {
+			return nil, &hintError{errors.New("the database holds no sweep"), "sweep run FILE fills it"}
+		}
+		return names, nil
+	}
+	for _, name := range names {
+		if name == only {
+			return []string{name}, nil
+		}
+	}
+	return nil, usage("there is no sweep "+only+" in the database", "it holds "+strings.Join(names, ", "))
+}
+
+// storedInput reads what a report is made from.
+func storedInput(db *store.DB, name string) (report.Input, error) {
+	p, err := db.Plan(name)
+	if err != nil {
+		return report.Input{}, err
+	}
+	var derived *sweep.Derived
+	if derived, err = db.Derived(name); err != nil {
+		return report.Input{}, err
+	}
+	return reportInput(db, p, derived)
+}

@@ -1,0 +1,291 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/inference-sweep/sweep/runner"
+	"github.com/inference-sweep/sweep/runner/load"
+	"github.com/inference-sweep/sweep/runner/target"
+	"github.com/inference-sweep/sweep/store"
+	"github.com/inference-sweep/sweep/sweep"
+	"github.com/spf13/cobra"
+)
+
+const runExample = `  sweep run experiments/batch.cue                    # the embedded engine: about two minutes
+  sweep run experiments/batch.cue                    # again: goes on with what is missing
+  sweep run experiments/load.cue -t target=http://localhost:8000 -t model=my/model -t engine=vllm
+  sweep run night.cue --until 07:00 --only 'rate=*'  # what will have ended by seven, of some cells`
+
+// running is what the verb run was asked.
+type running struct {
+	reading
+	fresh, keepText, dryRun bool
+	only, until, progress   string
+}
+
+func (a *app) runVerb() *cobra.Command {
+	var r running
+	cmd := &cobra.Command{
+		Use: "run FILE…", Short: "measure what is not yet measured, and print the tables",
+		Long: `run measures every cell of a definition in every block, and stores every request as it ends. What an earlier run finished is
+not run again: after a crash, the same command goes on. Ctrl-C ends it cleanly.`,
+		Example: runExample, Args: files,
+		RunE: func(_ *cobra.Command, args []string) error { return a.runAll(args, &r) },
+	}
+	r.flags(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&r.fresh, "fresh", false, "start anew: what is stored stays, but counts no more")
+	f.StringVar(&r.only, "only", "", "run only the cells that match a `GLOB`")
+	f.IntVar(&r.blocks, "blocks", 0, "how many blocks there are to be, instead of the definition's `N`")
+	f.BoolVar(&r.keepText, "keep-text", false, "store the answers")
+	f.BoolVar(&r.dryRun, "dry-run", false, "print the order and run nothing")
+	f.StringVar(&r.until, "until", "", "start only blocks that will have ended by a local time, as `07:00`")
+	f.StringVar(&r.progress, "progress", "auto", "auto (bars on a terminal, else a line a trial), plain or none")
+	return cmd
+}
+
+func (a *app) runAll(args []string, r *running) error {
+	if err := oneOf("--progress", r.progress, []string{"auto", "plain", "none"}); err != nil {
+		return err
+	}
+	until, err := nextTime(r.until, time.Now())
+	if err != nil {
+		return err
+	}
+	plans, err := a.plans(args, &r.reading)
+	if err != nil {
+		return err
+	}
+	if r.dryRun {
+		return a.dryRun(plans, r)
+	}
+	db, err := store.Open(a.database, store.Options{Owner: "sweep " + strings.Join(a.args, " "), Warn: func(s string) { a.say("%s", s) }})
+	if err != nil {
+		return storeHint(err)
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	var total runner.Summary
+	for _, p := range plans {
+		var summary runner.Summary
+		if summary, err = a.runOne(ctx, db, p, r, until); err != nil {
+			break
+		}
+		total = add(total, summary)
+	}
+	if closeErr := db.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	return verdictOn(total)
+}
+
+// verdictOn turns what became of the trials into an exit code.
+func verdictOn(s runner.Summary) error {
+	bad := s.Failed + s.Blocked
+	switch {
+	case bad > 0 && s.Done == 0:
+		return fmt.Errorf("no trial succeeded: %d failed, %d blocked", s.Failed, s.Blocked)
+	case bad > 0:
+		return &partlyError{fmt.Sprintf("%d of %d trials failed or are blocked", bad, bad+s.Done+s.Left)}
+	case s.Left > 0:
+		return &partlyError{fmt.Sprintf("%d trials are left", s.Left)}
+	}
+	return nil
+}
+
+func add(a, b runner.Summary) runner.Summary {
+	return runner.Summary{
+		Done: a.Done + b.Done, Failed: a.Failed + b.Failed, Blocked: a.Blocked + b.Blocked,
+		Interrupted: a.Interrupted + b.Interrupted, Left: a.Left + b.Left,
+	}
+}
+
+// remaining lists the trials of a plan that are to be run now.
+func remaining(p *sweep.Plan, finished []store.Finished, r *running) ([]sweep.Trial, error) {
+	var earlier []sweep.FinishedTrial
+	if !r.fresh {
+		for _, f := range finished {
+			earlier = append(earlier, sweep.FinishedTrial{Key: f.Key, Sitting: f.Sitting, Status: f.Status})
+		}
+	}
+	trials := p.Remaining(earlier)
+	if r.only == "" {
+		return trials, nil
+	}
+	return p.Only(trials, r.only)
+}
+
+// runOne runs one sweep and prints its tables.
+func (a *app) runOne(ctx context.Context, db *store.DB, p *sweep.Plan, r *running, until time.Time) (runner.Summary, error) {
+	finished, err := db.Finished(p.Name)
+	if err != nil {
+		return runner.Summary{}, err
+	}
+	trials, err := remaining(p, finished, r)
+	if err != nil {
+		return runner.Summary{}, err
+	}
+	sitting, err := db.BeginSitting(a.sitting(p, r), p)
+	if err != nil {
+		return runner.Summary{}, err
+	}
+	w := db.NewWriter()
+	shown := a.newProgress(p, trials, r.progress)
+	rec := newRecording(db, w, p)
+	summary, runErr := runner.Run(ctx, p, trials, runner.Config{
+		Record: rec.recorder(), Target: target.Deps{Getenv: os.LookupEnv, Executable: executable()},
+		NewWaiter: load.NewWaiter, Nonce: nonce, MayStart: mayStart(p, trials, until), Progress: func(e runner.Event) { shown.event(e, rec) },
+		KeepText: r.keepText, Sitting: sitting, Node: hostname(),
+	})
+	shown.close()
+	if closeErr := w.Close(); runErr == nil {
+		runErr = closeErr
+	}
+	if runErr != nil {
+		// What was measured is worth its tables even though the run did not end well.
+		derive(db, p)
+		return summary, runErr
+	}
+	if len(trials) == 0 {
+		a.say("%s: every trial is done", p.Name)
+	}
+	derived, err := derive(db, p)
+	if err != nil {
+		return summary, err
+	}
+	return summary, a.printTables(db, p, derived, []string{"goodput", "variance"})
+}
+
+// sitting describes this pass.
+func (a *app) sitting(p *sweep.Plan, r *running) store.Sitting {
+	b := readBuild()
+	return store.Sitting{
+		Sweep: p.Name, Argv: strings.Join(append([]string{"sweep"}, a.args...), " "), Version: b.Version, Commit: b.Commit, Host: hostname(),
+		StartedAt: time.Now(), Fresh: r.fresh, Provenance: provenance(b),
+	}
+}
+
+// dryRun prints the order of a run.
+func (a *app) dryRun(plans []*sweep.Plan, r *running) error {
+	for _, p := range plans {
+		var finished []store.Finished
+		db, err := store.Open(a.database, store.Options{ReadOnly: true})
+		if err == nil {
+			finished, err = db.Finished(p.Name)
+			db.Close()
+			if err != nil {
+				return err
+			}
+		} else if !isMissing(err) {
+			return storeHint(err)
+		}
+		trials, err := remaining(p, finished, r)
+		if err != nil {
+			return err
+		}
+		seconds, _ := p.Expected(trials)
+		fmt.Fprintf(a.stdout, "%s: %d trials, %d launches, about %s\n", p.Name, len(trials), p.LaunchesOf(trials), roundTime(seconds))
+		for i, t := range trials {
+			copied := ""
+			if t.Copy > 1 {
+				copied = fmt.Sprintf(" (copy %d)", t.Copy)
+			}
+			fmt.Fprintf(a.stdout, "%4d  block %-3d  %s%s\n", i+1, t.Block, t.Cell, copied)
+		}
+	}
+	return nil
+}
+
+// interruptible is a context that SIGINT and SIGTERM end; a second one ends the process at once.
+func interruptible() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel(errInterrupted)
+		<-signals
+		os.Exit(exitInterrupted)
+	}()
+	return ctx, func() { signal.Stop(signals); cancel(nil) }
+}
+
+// mayStart lets a trial start unless SIGUSR1 came, or its block would not have ended by a time.
+func mayStart(p *sweep.Plan, trials []sweep.Trial, until time.Time) func(sweep.Trial) bool {
+	enough := make(chan os.Signal, 1)
+	signal.Notify(enough, syscall.SIGUSR1)
+	blocks := map[int][]sweep.Trial{}
+	for _, t := range trials {
+		blocks[t.Block] = append(blocks[t.Block], t)
+	}
+	started, over := map[int]bool{}, false
+	return func(t sweep.Trial) bool {
+		select {
+		case <-enough:
+			over = true
+		default:
+		}
+		if over {
+			return false
+		}
+		if !started[t.Block] && !until.IsZero() {
+			seconds, _ := p.Expected(blocks[t.Block])
+			if time.Now().Add(time.Duration(seconds * float64(time.Second))).After(until) {
+				return false
+			}
+		}
+		started[t.Block] = true
+		return true
+	}
+}
+
+// nextTime is the next local time of day that text names, as 07:00; zero where it is empty.
+func nextTime(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	clock, err := time.Parse("15:04", text)
+	if err != nil {
+		return time.Time{}, usage("--until "+text+" is no time of day", "write it as 07:00")
+	}
+	next := time.Date(now.Year(), now.Month(), now.Day(), clock.Hour(), clock.Minute(), 0, 0, now.Location())
+	if !next.After(now) {
+		next = next.AddDate(0, 0, 1)
+	}
+	return next, nil
+}
+
+// nonce draws the seed of a trial's text: no server has seen it, not even before a restart or from an older database.
+func nonce() string {
+	var b [16]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return name
+}
+
+// executable is this program, which target sim launches.
+func executable() string {
+	path, err := os.Executable()
+	if err != nil {
+		return "sweep"
+	}
+	return path
+}

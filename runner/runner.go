@@ -1,0 +1,176 @@
+// Package runner runs trials in their order: it launches or attaches to the server that a trial needs, lets it start
+// cold, warms it up, measures, keeps up the load until the window's last request has ended, and goes on to the next.
+//
+// It records facts only. It knows nothing of figures, flags or verdicts, of databases (a Recorder takes the facts), nor
+// of how a definition is written.
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/inference-sweep/sweep/runner/load"
+	"github.com/inference-sweep/sweep/runner/target"
+	"github.com/inference-sweep/sweep/sweep"
+)
+
+// Recorder is where facts go. An error from any of its functions ends the run: load that nobody records is worth nothing.
+type Recorder struct {
+	StartLaunch  func(*sweep.Launch) error
+	UpdateLaunch func(*sweep.Launch) error
+	StartTrial   func(*sweep.TrialRecord) error
+	Put          func(trial int64, r *sweep.Request) error
+	Observe      func(sweep.Observation) error
+	FinishTrial  func(*sweep.TrialRecord) error
+}
+
+// Config is what a run needs besides its plan.
+type Config struct {
+	Record Recorder
+	Target target.Deps
+	// Dial connects the measuring clients; nil is a plain dialer.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// NewWaiter makes the timer of a trial's dispatcher; nil sleeps as time.Sleep does, which virtual time needs.
+	NewWaiter func() (*load.Waiter, error)
+	// Nonce draws the seed of a trial's text, in hex.
+	Nonce func() string
+	// MayStart says whether a trial may still be started; nil lets all. Those it refuses are left over.
+	MayStart func(sweep.Trial) bool
+	Progress func(Event)
+	KeepText bool
+	Sitting  int64
+	Node     string
+}
+
+// Summary counts how the trials of a run ended.
+type Summary struct {
+	Done, Failed, Blocked, Interrupted, Left int
+}
+
+// runner is one run in progress.
+type runner struct {
+	Config
+	plan    *sweep.Plan
+	server  *server // the one that is up, or nil
+	crashes map[string]int
+	ordinal int
+	total   int
+	summary Summary
+}
+
+// Run runs trials in the order given. A trial that fails does not end the run; the error is of the environment (the
+// recorder) or of the context.
+func Run(ctx context.Context, plan *sweep.Plan, trials []sweep.Trial, c Config) (Summary, error) {
+	if c.Progress == nil {
+		c.Progress = func(Event) {}
+	}
+	if c.NewWaiter == nil {
+		c.NewWaiter = func() (*load.Waiter, error) { return &load.Waiter{}, nil }
+	}
+	r := &runner{Config: c, plan: plan, crashes: map[string]int{}, total: len(trials)}
+	err := r.all(ctx, trials)
+	if stopErr := r.stop(context.WithoutCancel(ctx)); err == nil {
+		err = stopErr
+	}
+	ended := r.summary.Done + r.summary.Failed + r.summary.Blocked + r.summary.Interrupted
+	r.summary.Left = len(trials) - ended
+	return r.summary, err
+}
+
+func (r *runner) all(ctx context.Context, trials []sweep.Trial) error {
+	for i, t := range trials {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if r.MayStart != nil && !r.MayStart(t) {
+			continue
+		}
+		if err := r.one(ctx, t, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one runs a trial, whatever becomes of it.
+func (r *runner) one(ctx context.Context, t sweep.Trial, index int) error {
+	cell := r.plan.CellNamed(t.Cell)
+	if r.crashes[t.Setting] >= maxCrashes {
+		return r.skip(t, sweep.StatusBlocked, fmt.Sprintf("its server failed %d times in this run", maxCrashes))
+	}
+	if err := r.need(ctx, cell, t); err != nil {
+		if errors.Is(err, errRecorder) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		r.crashes[t.Setting]++
+		return r.skip(t, sweep.StatusFailed, err.Error())
+	}
+	return r.trial(ctx, cell, t, index)
+}
+
+// maxCrashes is how often a setting's server may fail before the rest of its trials are blocked.
+const maxCrashes = 3
+
+// skip records a trial that never got to send anything.
+func (r *runner) skip(t sweep.Trial, status, reason string) error {
+	record := r.record(t)
+	record.Status, record.Reason = status, reason
+	if err := r.start(record); err != nil {
+		return err
+	}
+	return r.finish(record)
+}
+
+// record starts the record of a trial.
+func (r *runner) record(t sweep.Trial) *sweep.TrialRecord {
+	record := &sweep.TrialRecord{
+		Sweep: r.plan.Name, Cell: t.Cell, Key: t.Key, Sitting: r.Sitting, OrderIndex: t.Order, Node: r.Node,
+		StartedAt: time.Now(), Status: sweep.StatusRunning, T0NS: sweep.None, T1NS: sweep.None, EndNS: sweep.None,
+	}
+	if r.server != nil {
+		record.Launch = r.server.Launch.ID
+	}
+	return record
+}
+
+func (r *runner) start(record *sweep.TrialRecord) error { return recorded(r.Record.StartTrial(record)) }
+
+// finish records a trial's end and counts it.
+func (r *runner) finish(record *sweep.TrialRecord) error {
+	if err := recorded(r.Record.FinishTrial(record)); err != nil {
+		return err
+	}
+	switch record.Status {
+	case sweep.StatusDone:
+		r.summary.Done++
+		r.crashes[r.setting(record)] = 0
+	case sweep.StatusBlocked:
+		r.summary.Blocked++
+	case sweep.StatusInterrupted:
+		r.summary.Interrupted++
+	default:
+		r.summary.Failed++
+	}
+	r.Progress(Event{Kind: TrialEnded, Trial: record, Total: r.total, Summary: r.summary})
+	return nil
+}
+
+func (r *runner) setting(record *sweep.TrialRecord) string {
+	return r.plan.CellNamed(record.Cell).Setting
+}
+
+// errRecorder marks an error of the recorder, which ends the run.
+var errRecorder = errors.New("recording")
+
+func recorded(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errRecorder, err)
+}
