@@ -15,7 +15,7 @@ func (s *scope) table(kind, what string) *Table {
 	if s.Plan.Title != "" {
 		title += ": " + s.Plan.Title
 	}
-	return &Table{Kind: kind, Title: title, Command: s.Command, Provenance: s.Provenance}
+	return &Table{Kind: kind, Sweep: s.Plan.Name, Title: title, Command: s.Command, Provenance: s.Provenance}
 }
 
 // finish drops columns that say nothing, and adds the legend.
@@ -25,7 +25,7 @@ func (s *scope) finish(t *Table, definitions ...Entry) *Table {
 	}
 	t.Legend = Legend{
 		Contract: s.contract(), Definitions: definitions, Marks: s.marks,
-		Missing: s.missing, LeftOut: s.leftOut(), Source: s.source(),
+		Missing: joined(s.missing), LeftOut: s.leftOut(), Source: s.source(),
 	}
 	if s.SLO != "" {
 		for i, e := range t.Legend.Contract {
@@ -37,17 +37,39 @@ func (s *scope) finish(t *Table, definitions ...Entry) *Table {
 	return t
 }
 
-// leftOut names the blocks of the shown cells that no figure uses.
+// joined puts entries that say the same on one line.
+func joined(entries []Entry) []Entry {
+	var lines []Entry
+	for _, e := range entries {
+		at := slices.IndexFunc(lines, func(o Entry) bool { return o.Text == e.Text })
+		if at < 0 {
+			lines = append(lines, e)
+		} else {
+			lines[at].Term += ", " + e.Term
+		}
+	}
+	return lines
+}
+
+// leftOut names the blocks of the shown cells that no figure uses. Cells without any figure are among the missing.
 func (s *scope) leftOut() []Entry {
 	var entries []Entry
 	for _, sub := range s.cells {
-		var parts []string
+		if s.why(sub) != "" {
+			continue
+		}
+		blocks := map[string][]int{}
 		for _, r := range s.Derived.Goodput {
 			if r.Cell == sub.name && r.Block > 0 && r.Verdict == string(sweep.Invalid) {
-				parts = append(parts, fmt.Sprintf("block %d (invalid: %s)", r.Block, strings.Join(r.Flags, ", ")))
+				why := "invalid: " + strings.Join(r.Flags, ", ")
+				blocks[why] = append(blocks[why], r.Block)
 			}
 		}
-		parts = append(parts, s.unfinished(sub)...)
+		s.unfinished(sub, blocks)
+		var parts []string
+		for _, why := range slices.Sorted(maps.Keys(blocks)) {
+			parts = append(parts, blockList(blocks[why])+" ("+why+")")
+		}
 		if len(parts) > 0 {
 			entries = append(entries, Entry{sub.name, strings.Join(parts, "; ")})
 		}
@@ -55,28 +77,40 @@ func (s *scope) leftOut() []Entry {
 	return entries
 }
 
-// unfinished are the blocks in which the cell was tried and no attempt was done.
-func (s *scope) unfinished(sub subject) []string {
+// blockList names blocks: "block 3", "blocks 1, 2, 5".
+func blockList(blocks []int) string {
+	names := make([]string, len(blocks))
+	for i, b := range blocks {
+		names[i] = fmt.Sprint(b)
+	}
+	if len(names) == 1 {
+		return "block " + names[0]
+	}
+	return "blocks " + strings.Join(names, ", ")
+}
+
+// unfinished adds the blocks in which the cell was tried and no attempt was done, by what became of the last one.
+func (s *scope) unfinished(sub subject, blocks map[string][]int) {
 	last := map[int]sweep.TrialRecord{}
 	for _, t := range s.Trials {
-		if t.Cell != sub.measured() || t.Copy > 2 || last[t.Block].Status == sweep.StatusDone {
-			continue
+		if t.Cell == sub.measured() && t.Copy <= 2 && last[t.Block].Status != sweep.StatusDone {
+			last[t.Block] = t
 		}
-		last[t.Block] = t
 	}
-	var parts []string
 	for _, block := range slices.Sorted(maps.Keys(last)) {
-		t := last[block]
-		if t.Status == sweep.StatusDone {
-			continue
+		if t := last[block]; t.Status != sweep.StatusDone {
+			why := statusWords(t.Status, t.Reason)
+			blocks[why] = append(blocks[why], block)
 		}
-		text := fmt.Sprintf("block %d (%s)", block, t.Status)
-		if t.Reason != "" {
-			text = fmt.Sprintf("block %d (%s: %s)", block, t.Status, t.Reason)
-		}
-		parts = append(parts, text)
 	}
-	return parts
+}
+
+// statusWords are a status and its reason.
+func statusWords(status, reason string) string {
+	if reason == "" {
+		return status
+	}
+	return status + ": " + reason
 }
 
 // sourceLength is the longest value of the provenance that stands under a table; the rest lies beside it.

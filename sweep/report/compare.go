@@ -11,30 +11,47 @@ func (s *scope) compare() *Table {
 	t := s.table("compare", "Comparison, paired within blocks")
 	t.Columns = []Column{
 		{Name: "cell", Key: true},
-		{Name: "against"},
 		{Name: "ratio", Unit: "[95 % interval]", Number: true},
 		{Name: "p", Unit: "Holm", Number: true},
 		{Name: "outcome"},
 		{Name: "pairs", Number: true},
 	}
+	against := s.severalReferences()
+	if against {
+		t.Columns = slices.Insert(t.Columns, 1, Column{Name: "against"})
+	}
 	rows := inOrder(s, s.Derived.Comparison, func(r *sweep.ComparisonRow) string { return r.Cell })
 	for _, metric := range comparedMetrics(rows) {
 		for _, r := range rows {
 			if r.Metric == metric {
-				t.Rows = append(t.Rows, s.compareRow(r))
+				t.Rows = append(t.Rows, s.compareRow(r, against))
 			}
 		}
 	}
 	s.noteUncompared(rows)
 	t.View = s.comparisonView()
 	return s.finish(t,
-		Entry{"ratio", "cell ÷ what it is compared with, over the blocks in which both are valid; above 1 is more"},
+		Entry{"ratio", "cell ÷ " + s.referenceWords() + ", over the blocks in which both are valid; above 1 is more"},
 		Entry{"p", "by a paired t test on log ratios unless the view names another, corrected by Holm over all rows of one metric"},
 		Entry{"better, worse", "p below 0.05; rates and attainment are better when up, times when down"},
 		Entry{"no-difference", fmt.Sprintf("the 90 %% interval lies within 1 ± %s; never concluded from a large p", number(s.Plan.Judge.Margin))},
 		Entry{"inconclusive", "neither: more blocks could tell"},
 		Entry{"refused", "the two are not comparable; the row's flags say why"},
 		defGoodput, defTTFT, defTPOT)
+}
+
+// severalReferences says that some row is compared with another cell than the baseline.
+func (s *scope) severalReferences() bool {
+	return slices.ContainsFunc(s.Derived.Comparison, func(r sweep.ComparisonRow) bool {
+		return r.Reference != sweep.Baseline && s.subject(r.Cell).cell != nil
+	})
+}
+
+func (s *scope) referenceWords() string {
+	if s.severalReferences() {
+		return "the cell it is compared with"
+	}
+	return "baseline"
 }
 
 // comparedMetrics are the metrics of rows, each once, in their order.
@@ -48,7 +65,7 @@ func comparedMetrics(rows []*sweep.ComparisonRow) []string {
 	return metrics
 }
 
-func (s *scope) compareRow(r *sweep.ComparisonRow) Row {
+func (s *scope) compareRow(r *sweep.ComparisonRow, against bool) Row {
 	sub := s.subject(r.Cell)
 	ratio := interval(r.Ratio, r.CILow, r.CIHigh)
 	ratio.Ends = true
@@ -60,7 +77,10 @@ func (s *scope) compareRow(r *sweep.ComparisonRow) Row {
 		verdict = string(sweep.Invalid)
 	}
 	row := s.row(quantity(r.Metric), sub, verdict)
-	row.Values = []Value{words(sub.label()), words(r.Reference), ratio, pValue(r.PHolm), words(r.Outcome), count(r.Blocks)}
+	row.Values = []Value{words(sub.label()), ratio, pValue(r.PHolm), words(r.Outcome), count(r.Blocks)}
+	if against {
+		row.Values = slices.Insert(row.Values, 1, words(r.Reference))
+	}
 	return row
 }
 
@@ -76,9 +96,9 @@ func (s *scope) whyNoRatio(sub subject, r *sweep.ComparisonRow) string {
 
 // pValue prints small probabilities as a bound: their digits mean nothing.
 func pValue(p *float64) Value {
-	const least = 0.0001
+	least := 0.0001
 	if p = finite(p); p != nil && *p < least {
-		return Value{Words: "< 0.0001"}
+		return Value{Figure: true, X: &least, Places: 4, Below: true}
 	}
 	return plain(p, significant2)
 }

@@ -18,18 +18,31 @@ type phrase struct {
 	say  func(*sweep.Cell) []string
 }
 
-var phrases = []phrase{
-	{"model", sayModel},
-	{"engine", sayEngine},
-	{"hardware", sayHardware},
-	{"precision", sayPrecision},
-	{"workload", sayWorkload},
-	{"sampling", saySampling},
-	{"requests", sayRequest},
-	{"cache", sayCache},
-	{"load", sayLoad},
-	{"SLO", saySLO},
-	{"measured", sayMeasure},
+func (s *scope) phrases() []phrase {
+	return []phrase{
+		{"model", sayModel},
+		{"engine", sayEngine(s.engineArgs())},
+		{"hardware", sayHardware},
+		{"precision", sayPrecision},
+		{"workload", sayWorkload},
+		{"sampling", saySampling},
+		{"requests", sayRequest},
+		{"cache", sayCache},
+		{"load", sayLoad},
+		{"SLO", saySLO},
+		{"measured", sayMeasure},
+	}
+}
+
+// engineArgs are the options that any shown cell gives its engine.
+func (s *scope) engineArgs() []string {
+	names := map[string]bool{}
+	for _, sub := range s.cells {
+		for name := range sub.cell.Cell.Contract.Engine.Args {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // variesMark stands between the values of a clause that differs between the rows.
@@ -41,7 +54,7 @@ const valuesShown = 8
 // contract says what the shown cells share and what varies between them.
 func (s *scope) contract() []Entry {
 	var entries []Entry
-	for _, p := range phrases {
+	for _, p := range s.phrases() {
 		var said [][]string
 		for _, sub := range s.cells {
 			said = append(said, p.say(&sub.cell.Cell))
@@ -157,16 +170,19 @@ func short(revision string) string {
 	return revision
 }
 
-func sayEngine(c *sweep.Cell) []string {
-	e := c.Contract.Engine
-	clauses := []string{e.Name + " " + short(e.Revision)}
-	if e.Image != "" {
-		clauses = append(clauses, "image "+e.Image)
+// sayEngine says an engine with all options of `args`, also those that this cell does not set.
+func sayEngine(args []string) func(*sweep.Cell) []string {
+	return func(c *sweep.Cell) []string {
+		e := c.Contract.Engine
+		clauses := []string{e.Name + " " + short(e.Revision)}
+		if e.Image != "" {
+			clauses = append(clauses, "image "+e.Image)
+		}
+		for _, name := range args {
+			clauses = append(clauses, name+" "+level(e.Args[name]))
+		}
+		return clauses
 	}
-	for _, name := range slices.Sorted(maps.Keys(e.Args)) {
-		clauses = append(clauses, fmt.Sprintf("%s %s", name, level(e.Args[name])))
-	}
-	return clauses
 }
 
 func sayHardware(c *sweep.Cell) []string {
@@ -197,11 +213,11 @@ func sayPrecision(c *sweep.Cell) []string {
 
 func sayWorkload(c *sweep.Cell) []string {
 	p := c.Contract.Prompt
-	clauses := []string{"prompts of " + sayLengths(p.Length)}
+	clauses := []string{"prompt " + sayLengths(p.Length)}
 	if p.Shared != nil {
-		clauses = append(clauses, fmt.Sprintf("their first %d shared in %s", p.Shared.Tokens, plural(int(p.Shared.Groups), "group")))
+		clauses = append(clauses, fmt.Sprintf("its first %d shared in %s", p.Shared.Tokens, plural(int(p.Shared.Groups), "group")))
 	}
-	return append(clauses, "outputs of "+sayLengths(c.Contract.Output.Length))
+	return append(clauses, "output "+sayLengths(c.Contract.Output.Length))
 }
 
 func sayLengths(l schema.Lengths) string {
@@ -209,10 +225,10 @@ func sayLengths(l schema.Lengths) string {
 	case l.Uniform != nil:
 		return fmt.Sprintf("uniform %d to %d tokens", l.Uniform.Min, l.Uniform.Max)
 	case l.Lognormal != nil && l.Lognormal.Max > 0:
-		return fmt.Sprintf("lognormal with median %d and sigma %s up to %d tokens",
+		return fmt.Sprintf("lognormal (median %d, sigma %s, at most %d) tokens",
 			l.Lognormal.Median, number(l.Lognormal.Sigma), l.Lognormal.Max)
 	case l.Lognormal != nil:
-		return fmt.Sprintf("lognormal with median %d and sigma %s tokens", l.Lognormal.Median, number(l.Lognormal.Sigma))
+		return fmt.Sprintf("lognormal (median %d, sigma %s) tokens", l.Lognormal.Median, number(l.Lognormal.Sigma))
 	case l.Trace != "":
 		return "the lengths in " + l.Trace
 	}

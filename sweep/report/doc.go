@@ -2,7 +2,7 @@
 //
 // There are two steps. [Build] makes a [Table]: what is said, in which order, with which uncertainty, and the legend
 // without which no figure leaves the program. [Write] sets it: the same figures in every printed format, and the public
-// view's own columns in full precision for CSV and JSON. [WritePlan] and [WriteShow] do the same for a plan and for one
+// view's own columns in full precision for CSV and JSON. [WritePlan] and [WriteRecord] do the same for a plan and for one
 // record.
 //
 // It knows no statistics: estimates, intervals, flags and verdicts come to it as they are printed. It reads no database,
@@ -57,10 +57,7 @@ func Build(kind string, in Input) (*Table, error) {
 	if in.Plan == nil {
 		return nil, fmt.Errorf("table %s: there is no plan", kind)
 	}
-	if in.Derived == nil {
-		in.Derived = &sweep.Derived{}
-	}
-	s := newScope(in)
+	s := newScope(in.complete())
 	switch kind {
 	case "goodput":
 		return s.goodput(), nil

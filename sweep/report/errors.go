@@ -1,8 +1,10 @@
 package report
 
 import (
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/inference-sweep/sweep/sweep"
 )
@@ -23,12 +25,13 @@ func (s *scope) errors() *Table {
 			row.Values = []Value{words(sub.label()), words(string(e.Phase)), words(e.kind()), count(e.Count), count(e.Block), words(e.Message)}
 			t.Rows = append(t.Rows, row)
 		}
+		t.Rows = append(t.Rows, s.trialErrors(sub)...)
 	}
 	t.View = s.errorView()
 	return s.finish(t,
 		Entry{"requests", "requests that ended so; what was cut at the end of the tail's load (cancelled) counts in no figure"},
 		Entry{"blocks", "blocks in which it happened"},
-		Entry{"phase", "cold: after a launch; warmup; measure: the window that figures rest on; tail: load kept up behind it"})
+		Entry{"phase", "trial: the trial as a whole did not come to its end, whatever its requests did; cold: after a launch; warmup; measure: the window that figures rest on; tail: load kept up behind it"})
 }
 
 // kind is the error, with the status where that says more.
@@ -64,6 +67,20 @@ func (s *scope) errorsOf(sub subject) []ErrorCount {
 		return slices.Index(sweep.Phases, a.Phase) - slices.Index(sweep.Phases, b.Phase)
 	})
 	return sums
+}
+
+// trialErrors are the trials of a cell that are not done, by what became of them.
+func (s *scope) trialErrors(sub subject) []Row {
+	blocks := map[string][]int{}
+	s.unfinished(sub, blocks)
+	var rows []Row
+	for _, why := range slices.Sorted(maps.Keys(blocks)) {
+		status, reason, _ := strings.Cut(why, ": ")
+		row := s.row("", sub, "")
+		row.Values = []Value{words(sub.label()), words("trial"), words(status), {}, count(len(blocks[why])), words(reason)}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 func (s *scope) errorView() View {

@@ -17,66 +17,64 @@ func (s *scope) flags() *Table {
 	}
 	flags := s.shownFlags()
 	slices.SortStableFunc(flags, func(a, b sweep.Flag) int {
-		if by := bySeverity(a.Severity, b.Severity); by != 0 {
-			return by
-		}
-		return slices.Index(order, a.Code) - slices.Index(order, b.Code)
+		return byWeight(charge{a.Code, a.Severity}, charge{b.Code, b.Severity})
 	})
 	for _, f := range joinCells(flags, len(s.cells)) {
-		detail := f.Detail
-		if detail == "" {
-			detail = glossary[f.Code].text
-		}
-		block := Value{}
-		if f.Block > 0 {
-			block = count(f.Block)
-		}
-		t.Rows = append(t.Rows, Row{Section: string(f.Severity), Verdict: string(f.Severity),
-			Values: []Value{words(f.Code), words(f.Cell), block, words(detail)}})
+		t.Rows = append(t.Rows, flagRow(f))
 	}
 	t.View = s.flagView()
-	t = s.finish(t, defVerdictOf("invalid", "not a result: pooled figures and comparisons leave the block out, or the whole cell is marked"),
-		defVerdictOf("suspect", "in every figure, to be read with care"),
-		defVerdictOf("note", "worth knowing; does not doubt the figure"))
-	t.Legend.Marks = s.meanings(flags)
+	t = s.finish(t,
+		Entry{string(sweep.Invalid), "not a result: what is about a block leaves that block out of every pooled figure and comparison; what is about a cell leaves its figures in the tables, marked, and its comparisons are refused"},
+		Entry{string(sweep.Suspect), "part of every figure, to be read with care"},
+		Entry{string(sweep.Note), "worth knowing; no doubt about the figure"})
+	t.Legend.Marks = meanings(flags)
 	return t
 }
 
-func defVerdictOf(severity, text string) Entry { return Entry{severity, text} }
-
-// joinCells makes one row of a note that every cell carries in the same words.
-func joinCells(flags []sweep.Flag, cells int) []sweep.Flag {
-	type key struct {
-		code, detail string
-		block        int
+// flagRow is a flag with its numbers, or with its meaning where it has none.
+func flagRow(f sweep.Flag) Row {
+	detail, block := f.Detail, Value{}
+	if detail == "" {
+		detail = charge{f.Code, f.Severity}.meaning()
 	}
-	in := map[key]int{}
+	if f.Block > 0 {
+		block = count(f.Block)
+	}
+	return Row{Section: string(f.Severity), Verdict: string(f.Severity),
+		Values: []Value{words(f.Code), words(f.Cell), block, words(detail)}}
+}
+
+// joinCells makes one row of a flag that every cell carries in the same words.
+func joinCells(flags []sweep.Flag, cells int) []sweep.Flag {
+	same := func(f sweep.Flag) sweep.Flag { f.Cell = ""; return f }
+	in := map[sweep.Flag]int{}
 	for _, f := range flags {
-		in[key{f.Code, f.Detail, f.Block}]++
+		in[same(f)]++
 	}
 	var joined []sweep.Flag
 	for _, f := range flags {
-		switch k := (key{f.Code, f.Detail, f.Block}); {
+		switch n := in[same(f)]; {
 		case f.Cell == "":
-			f.Cell = "the sweep"
-		case cells > 1 && in[k] == cells:
-			f.Cell = fmt.Sprintf("all %d", cells)
-			in[k] = -1
-		case in[k] < 0:
+			f.Cell = wholeSweep
+		case n < 0:
 			continue
+		case cells > 1 && n == cells:
+			in[same(f)] = -1
+			f.Cell = fmt.Sprintf("all %d", cells)
 		}
 		joined = append(joined, f)
 	}
 	return joined
 }
 
-// meanings are the codes of the shown flags in words, without letters: the rows carry the codes themselves.
-func (s *scope) meanings(flags []sweep.Flag) []Mark {
+// meanings are the charges of the shown flags in words, where the rows give the numbers.
+func meanings(flags []sweep.Flag) []Mark {
 	var marks []Mark
 	for _, f := range flags {
-		known := slices.ContainsFunc(marks, func(m Mark) bool { return m.Code == f.Code })
-		if !known && glossary[f.Code].text != "" {
-			marks = append(marks, Mark{Letter: f.Code, Code: f.Code, Severity: f.Severity, Meaning: glossary[f.Code].text})
+		c := charge{f.Code, f.Severity}
+		known := slices.ContainsFunc(marks, func(m Mark) bool { return m.Code == c.code && m.Severity == c.severity })
+		if !known && f.Detail != "" && c.meaning() != "" {
+			marks = append(marks, Mark{Letter: c.code, Code: c.code, Severity: c.severity, Meaning: c.meaning()})
 		}
 	}
 	return marks

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/inference-sweep/sweep/sweep"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -68,6 +70,38 @@ func TestStorm(t *testing.T) {
 	table := build(t, "goodput", storm(t))
 	golden(t, "storm_goodput_markdown", write(t, table, "markdown", Options{}))
 	golden(t, "storm_goodput_json", write(t, table, "json", Options{}))
+}
+
+func TestRecords(t *testing.T) {
+	in := night(t)
+	cell, err := ShowCell(in, "batch=4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := []*sweep.Request{{Phase: sweep.PhaseWarmup, Status: sweep.RequestOK}, {Phase: sweep.PhaseMeasure, Status: sweep.RequestOK},
+		{Phase: sweep.PhaseMeasure, Status: sweep.RequestFailed, Error: sweep.ErrReset}}
+	trial, err := ShowTrial(in, sweep.TrialFacts{Record: in.Trials[3], Launch: &in.Launches[1],
+		Observations: []sweep.Observation{{AtNS: 2e9, Source: "client", Key: sweep.ObsClientCPUShare, Value: 0.31}},
+		Rows: func(yield func(*sweep.Request, error) bool) {
+			for _, r := range rows {
+				if !yield(r, nil) {
+					return
+				}
+			}
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range map[string]Record{"show_sweep": ShowSweep(in), "show_cell": cell, "show_trial": trial} {
+		var out bytes.Buffer
+		if err := WriteRecord(&out, r, "table", Options{}); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, out.String())
+	}
+	if _, err := ShowCell(in, "batch=5"); err == nil {
+		t.Error("a cell that does not exist was shown")
+	}
 }
 
 func TestPlans(t *testing.T) {

@@ -59,7 +59,7 @@ func (s *scope) goodputRow(sub subject, perGPU bool) Row {
 	values = append(values, rate, s.between(sub, "output_rate", "output"))
 	row := s.row("", sub, whole.Verdict)
 	row.Values = append(values, s.counts(sub, whole)...)
-	row.Values = append(row.Values, words(sub.verdictWords(row.Verdict)))
+	row.Values = append(row.Values, words(s.verdictWords(sub, row.Verdict)))
 	return row
 }
 

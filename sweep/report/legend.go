@@ -6,6 +6,8 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
+const sourceTitle = "Made by"
+
 // part is a headed list of the legend.
 type part struct {
 	title   string
@@ -28,7 +30,7 @@ func (l Legend) parts() []part {
 		{title: "Left out", entries: l.LeftOut},
 		{title: contractTitle(l.Contract), entries: l.Contract},
 		{title: "Read as", entries: l.Definitions},
-		{title: "Made by", entries: l.Source},
+		{title: sourceTitle, entries: l.Source},
 	}
 	var parts []part
 	for _, p := range all {
@@ -85,7 +87,7 @@ func textLegend(l Legend, width int) string {
 		out.WriteString(wrapped(p.title, width, "") + "\n")
 		term := 0
 		for _, e := range p.entries {
-			if w := twwidth.Width(e.Term); w <= termWidth {
+			if w := twwidth.Width(printable(e.Term)); w <= termWidth {
 				term = max(term, w)
 			}
 		}
@@ -108,6 +110,7 @@ func textLegend(l Legend, width int) string {
 
 // listed prints an entry with its text in a column of its own; a term too long for that column has its own line.
 func listed(e Entry, term, width int, indent string) string {
+	e.Term = printable(e.Term)
 	hang := indent + strings.Repeat(" ", term+gutter)
 	body := wrapped(e.Text, max(width-len(hang), proseWidth), hang)
 	if w := twwidth.Width(e.Term); w > term {
@@ -120,7 +123,7 @@ func listed(e Entry, term, width int, indent string) string {
 // stands alone on its line.
 func wrapped(text string, width int, hang string) string {
 	var lines []string
-	for paragraph := range strings.SplitSeq(text, "\n") {
+	for paragraph := range strings.SplitSeq(printable(text), "\n") {
 		line := ""
 		for _, word := range strings.Fields(paragraph) {
 			switch {

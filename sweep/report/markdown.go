@@ -49,7 +49,7 @@ func markdownTable(t *Table) string {
 		if c.Number {
 			align[j] = tw.AlignRight
 		}
-		names[j] = markdown(strings.ReplaceAll(oneLine(c), "\n", " "))
+		names[j] = markdown(oneLine(c))
 	}
 	table := tablewriter.NewTable(&out, tablewriter.WithRenderer(renderer.NewMarkdown()),
 		tablewriter.WithHeaderAutoFormat(tw.Off), tablewriter.WithHeaderAutoWrap(tw.WrapNone),
@@ -83,21 +83,22 @@ func markdownRow(t *Table, row Row) []string {
 
 // oneLine is a column's header with the unit behind the name.
 func oneLine(c Column) string {
+	name := strings.TrimSpace(c.Group + " " + c.Name)
 	switch {
 	case c.Unit == "":
-		return c.Name
+		return name
 	case strings.HasPrefix(c.Unit, "["):
-		return c.Name + " " + c.Unit
+		return name + " " + c.Unit
 	}
-	return c.Name + " (" + c.Unit + ")"
+	return name + " (" + c.Unit + ")"
 }
 
 // markdown escapes what Markdown would read as its own: in tables, lists and running text alike.
 func markdown(text string) string {
 	var out strings.Builder
-	for _, r := range text {
+	for _, r := range printable(text) {
 		switch {
-		case r == '\n' || r == '\r':
+		case r == '\n':
 			out.WriteString("<br>")
 			continue
 		case strings.ContainsRune("\\`*_{}[]<>|#~&$", r):

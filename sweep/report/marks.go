@@ -12,15 +12,32 @@ import (
 // everyRow is the term of what is said of all rows.
 const everyRow = "all rows"
 
+// charge is a flag as the legend groups it: the same code may be a note of one cell and invalidate another.
+type charge struct {
+	code     string
+	severity sweep.Severity
+}
+
+func (c charge) of(flags []sweep.Flag) bool {
+	return slices.ContainsFunc(flags, func(f sweep.Flag) bool { return f.Code == c.code && f.Severity == c.severity })
+}
+
+func (c charge) meaning() string {
+	if c.code == "many-factors" && c.severity == sweep.Note {
+		return "a grid moves several factors on purpose: its cells are compared with their neighbours, not with the baseline"
+	}
+	return glossary[c.code].text
+}
+
 // mark turns the flags of the shown cells into marks. A note that every cell carries is said once, of all rows; what
 // is suspect or invalid always stands beside its row.
 func (s *scope) mark() {
-	for _, code := range s.codes() {
-		m := Mark{Code: code, Severity: s.worstOf(code), Meaning: glossary[code].text, Details: s.details(code)}
-		if m.Severity != sweep.Note || !s.everywhere(code) {
+	for _, c := range s.charges() {
+		m := Mark{Code: c.code, Severity: c.severity, Meaning: c.meaning(), Details: s.details(c)}
+		if m.Severity != sweep.Note || !s.everywhere(c) {
 			m.Letter = letter(s.lettered())
 			for i := range s.cells {
-				if hasCode(s.cells[i].flags, code) {
+				if c.of(s.cells[i].flags) {
 					s.cells[i].marks = append(s.cells[i].marks, len(s.marks))
 				}
 			}
@@ -34,15 +51,18 @@ func (s *scope) mark() {
 
 // markSweep adds a flag of the whole sweep, which needs no letter.
 func (s *scope) markSweep(f sweep.Flag) {
-	at := slices.IndexFunc(s.marks, func(m Mark) bool { return m.Code == f.Code && m.Letter == "" })
+	at := slices.IndexFunc(s.marks, func(m Mark) bool { return m.Code == f.Code && m.Severity == f.Severity && m.Letter == "" })
 	if at < 0 {
 		at = len(s.marks)
-		s.marks = append(s.marks, Mark{Code: f.Code, Severity: f.Severity, Meaning: glossary[f.Code].text})
+		s.marks = append(s.marks, Mark{Code: f.Code, Severity: f.Severity, Meaning: charge{f.Code, f.Severity}.meaning()})
 	}
 	if f.Detail != "" {
-		s.marks[at].Details = append(s.marks[at].Details, Entry{"the sweep", f.Detail})
+		s.marks[at].Details = append(s.marks[at].Details, Entry{wholeSweep, f.Detail})
 	}
 }
+
+// wholeSweep is the term of what is said of no cell in particular.
+const wholeSweep = "the sweep"
 
 func (s *scope) lettered() int {
 	n := 0
@@ -54,90 +74,79 @@ func (s *scope) lettered() int {
 	return n
 }
 
-// codes are those of the shown cells: the worst first, then in the glossary's order.
-func (s *scope) codes() []string {
-	var codes []string
+// charges are those of the shown cells: the worst first, then in the glossary's order.
+func (s *scope) charges() []charge {
+	var charges []charge
 	for _, sub := range s.cells {
 		for _, f := range sub.flags {
-			if !slices.Contains(codes, f.Code) {
-				codes = append(codes, f.Code)
+			if c := (charge{f.Code, f.Severity}); !slices.Contains(charges, c) {
+				charges = append(charges, c)
 			}
 		}
 	}
+	slices.SortStableFunc(charges, byWeight)
+	return charges
+}
+
+// byWeight orders charges by severity, the worst first, then as the glossary does.
+func byWeight(a, b charge) int {
+	severities := []sweep.Severity{sweep.Invalid, sweep.Suspect, sweep.Note}
 	rank := func(code string) int {
 		if i := slices.Index(order, code); i >= 0 {
 			return i
 		}
 		return len(order)
 	}
-	slices.SortStableFunc(codes, func(a, b string) int {
-		return cmp.Or(bySeverity(s.worstOf(a), s.worstOf(b)), rank(a)-rank(b), cmp.Compare(a, b))
-	})
-	return codes
+	return cmp.Or(slices.Index(severities, a.severity)-slices.Index(severities, b.severity), rank(a.code)-rank(b.code),
+		cmp.Compare(a.code, b.code))
 }
 
-// bySeverity orders the worst first.
-func bySeverity(a, b sweep.Severity) int {
-	rank := []sweep.Severity{sweep.Invalid, sweep.Suspect, sweep.Note}
-	return slices.Index(rank, a) - slices.Index(rank, b)
-}
-
-func (s *scope) worstOf(code string) sweep.Severity {
-	severity := sweep.Note
-	for _, sub := range s.cells {
-		for _, f := range sub.flags {
-			if f.Code == code && bySeverity(f.Severity, severity) < 0 {
-				severity = f.Severity
-			}
-		}
-	}
-	return severity
-}
-
-func (s *scope) everywhere(code string) bool {
-	for _, sub := range s.cells {
-		if !hasCode(sub.flags, code) {
-			return false
-		}
-	}
-	return true
+func (s *scope) everywhere(c charge) bool {
+	return !slices.ContainsFunc(s.cells, func(sub subject) bool { return !c.of(sub.flags) })
 }
 
 // detailsShown is how many lines of numbers a flag has in a legend.
 const detailsShown = 5
 
-// details are a code's numbers: cells that say the same share a line, and of many blocks the first is named.
-func (s *scope) details(code string) []Entry {
+// details are a charge's numbers: cells that say the same share a line, and of many blocks the first is named.
+func (s *scope) details(c charge) []Entry {
 	var details []Entry
+	cells := map[string][]string{}
 	for _, sub := range s.cells {
-		text := sub.detailOf(code)
+		text := sub.detailOf(c)
 		if text == "" {
 			continue
 		}
-		same := slices.IndexFunc(details, func(e Entry) bool { return e.Text == text })
-		if same < 0 {
-			details = append(details, Entry{sub.name, text})
-		} else {
-			details[same].Term += ", " + sub.name
+		if cells[text] == nil {
+			details = append(details, Entry{Text: text})
 		}
+		cells[text] = append(cells[text], sub.name)
+	}
+	for i, d := range details {
+		details[i].Term = s.nameAll(cells[d.Text])
 	}
 	if len(details) > detailsShown {
 		more := fmt.Sprintf("%d more, in the table of flags", len(details)-detailsShown)
 		details = append(details[:detailsShown], Entry{"and", more})
 	}
-	if len(details) == 1 && len(s.cells) > 1 && strings.Count(details[0].Term, ", ") == len(s.cells)-1 {
-		details[0].Term = everyRow
-	}
 	return details
 }
 
-// detailOf is what the cell's flags of one code say of the cell as such, and of its first block.
-func (sub subject) detailOf(code string) string {
+// nameAll lists cells: all of them at once, where it is more than one.
+func (s *scope) nameAll(cells []string) string {
+	if len(cells) > 1 && len(cells) == len(s.cells) {
+		return everyRow
+	}
+	return strings.Join(cells, ", ")
+}
+
+// detailOf is what the cell's flags of one charge say of the cell as such, and of its first block.
+func (sub subject) detailOf(c charge) string {
 	var parts []string
 	blocks := 0
 	for _, f := range sub.flags {
 		switch {
-		case f.Code != code:
+		case c != charge{f.Code, f.Severity}:
 		case f.Block > 0 && blocks > 0:
 			blocks++
 		case f.Block > 0:

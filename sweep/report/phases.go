@@ -6,59 +6,107 @@ import (
 	"github.com/inference-sweep/sweep/sweep"
 )
 
-// Sections of the table phases: what a launch costs, and what requests take before and after the warm-up.
+// The groups of the table phases: what a launch costs, and what requests take before and after the warm-up.
 const (
-	sectionLaunch = "server start (s)"
-	sectionCold   = "first requests (ms)"
-	sectionWarmup = "warm-up (ms)"
-	sectionSteady = "steady state (ms)"
+	groupStart  = "start"
+	groupCold   = "cold"
+	groupWarmup = "warm-up"
+	groupSteady = "steady"
 )
 
 func (s *scope) phases() *Table {
 	t := s.table("phases", "Cold start, warm-up and steady state, apart")
 	t.Columns = []Column{
 		{Name: "cell", Key: true},
-		{Name: "figure"},
-		{Name: "least", Number: true},
-		{Name: "median", Number: true},
-		{Name: "p95", Number: true},
-		{Name: "most", Number: true},
-		{Name: "n", Number: true},
+		{Group: groupStart, Name: "port", Unit: "s", Number: true},
+		{Group: groupStart, Name: "ready", Unit: "s", Number: true},
+		{Group: groupStart, Name: "first token", Unit: "s", Number: true},
+		{Group: groupStart, Name: "n", Number: true},
+		{Group: groupCold, Name: "TTFT p50", Unit: "ms", Number: true},
+		{Group: groupCold, Name: "TTFT max", Unit: "ms", Number: true},
+		{Group: groupCold, Name: "n", Number: true},
+		{Group: groupWarmup, Name: "TTFT p50", Unit: "ms", Number: true},
+		{Group: groupWarmup, Name: "TPOT p50", Unit: "ms", Number: true},
+		{Group: groupWarmup, Name: "n", Number: true},
+		{Group: groupSteady, Name: "TTFT p50", Unit: "ms", Number: true},
+		{Group: groupSteady, Name: "TPOT p50", Unit: "ms", Number: true},
+		{Group: groupSteady, Name: "E2E p50", Unit: "ms", Number: true},
+		{Group: groupSteady, Name: "n", Number: true},
 	}
 	for _, sub := range s.cells {
-		t.Rows = append(t.Rows, s.launchRows(sub)...)
-	}
-	for _, part := range []struct {
-		section string
-		phase   sweep.Phase
-	}{{sectionCold, sweep.PhaseCold}, {sectionWarmup, sweep.PhaseWarmup}, {sectionSteady, sweep.PhaseMeasure}} {
-		for _, sub := range s.cells {
-			t.Rows = append(t.Rows, s.phaseRows(part.section, part.phase, sub)...)
-		}
+		t.Rows = append(t.Rows, s.phaseRow(sub))
 	}
 	t.View = s.phasesView()
 	return s.finish(t,
-		Entry{"port, ready, first token", "from the start of the server's process until its port accepted, until it answered a completion, and until that answer's first token; n counts launches, and cells of one setting share them"},
-		Entry{"first requests", "the first ones after a launch, before any warm-up"},
-		Entry{"warm-up", "requests at the cell's own load before the measured window; they count in no other table"},
-		Entry{"steady state", "the measured window; its table is latency"},
-		Entry{"figures", "over all requests of all blocks together, nearest rank; p95 needs 59 requests"},
+		Entry{groupStart, "of the server: from the start of the server's process until its port accepted, until it answered a completion, and until the first token of that; medians over n launches, which cells of one setting share"},
+		Entry{groupCold, "the first requests, right after a launch, before any warm-up"},
+		Entry{groupWarmup, "requests at the cell's own load before the measured window; they count in no other table"},
+		Entry{groupSteady, "requests of the measured window; the table latency has more of it, with intervals"},
+		Entry{"p50", "median of n requests of all blocks together; max is the slowest"},
 		defTTFT, defTPOT, defE2E)
 }
 
-// starts are the times of a launch by name.
-var starts = []struct {
-	name string
-	ns   func(*sweep.Launch) int64
-}{
-	{"port", func(l *sweep.Launch) int64 { return l.PortNS }},
-	{"ready", func(l *sweep.Launch) int64 { return l.ReadyNS }},
-	{"first token", func(l *sweep.Launch) int64 { return l.FirstTokenNS }},
+func (s *scope) phaseRow(sub subject) Row {
+	verdict := ""
+	if r := s.latencyOf(sub.name, sweep.PhaseMeasure, timeTTFT.metric); r != nil {
+		verdict = r.Verdict
+	}
+	values := append([]Value{words(sub.label())}, s.startValues(sub)...)
+	cold := s.phaseOf(sub, sweep.PhaseCold, groupCold, timeTTFT)
+	values = append(values, plain(cold.P50, significant3), plain(cold.Max, significant3), count(cold.N))
+	for _, part := range []struct {
+		phase sweep.Phase
+		group string
+		times []timing
+	}{
+		{sweep.PhaseWarmup, groupWarmup, []timing{timeTTFT, timeTPOT}},
+		{sweep.PhaseMeasure, groupSteady, []timing{timeTTFT, timeTPOT, timeE2E}},
+	} {
+		for _, m := range part.times {
+			values = append(values, plain(s.phaseOf(sub, part.phase, part.group, m).P50, significant3))
+		}
+		values = append(values, count(s.phaseOf(sub, part.phase, part.group, timeTTFT).N))
+	}
+	row := s.row("", sub, verdict)
+	row.Values = values
+	return row
 }
 
-func (s *scope) launchRows(sub subject) []Row {
+// phaseOf is a cell's row of one phase and metric, or an empty one whose reason is noted.
+func (s *scope) phaseOf(sub subject, phase sweep.Phase, group string, m timing) sweep.LatencyRow {
+	r := s.latencyOf(sub.name, phase, m.metric)
+	if r != nil && finite(r.P50) != nil {
+		return *r
+	}
+	switch why := s.why(sub); {
+	case why != "":
+		s.dash(sub.name, why)
+	case r == nil || r.N == 0:
+		s.dash(group+" of "+sub.name, "no request of that phase has it")
+	default:
+		s.dash(group+" of "+sub.name, "too few requests for a median")
+	}
+	if r == nil {
+		return sweep.LatencyRow{}
+	}
+	return *r
+}
+
+// starts are the times of a launch, by their names in the view launch.
+var starts = []struct {
+	metric string
+	ns     func(*sweep.Launch) int64
+}{
+	{"port_ms", func(l *sweep.Launch) int64 { return l.PortNS }},
+	{"ready_ms", func(l *sweep.Launch) int64 { return l.ReadyNS }},
+	{"first_token_ms", func(l *sweep.Launch) int64 { return l.FirstTokenNS }},
+}
+
+// startValues are the medians of a launch's times over the cell's launches, and their number.
+func (s *scope) startValues(sub subject) []Value {
 	launches := s.launchesOf(sub)
-	var rows []Row
+	values := make([]Value, 0, len(starts)+1)
+	timed := 0
 	for _, start := range starts {
 		var seconds []float64
 		for _, l := range launches {
@@ -67,22 +115,15 @@ func (s *scope) launchRows(sub subject) []Row {
 			}
 		}
 		if len(seconds) == 0 {
+			s.dash(groupStart+" of "+sub.name, s.whyNoStart(sub, launches))
+			values = append(values, plain(nil, 0))
 			continue
 		}
 		slices.Sort(seconds)
-		row := s.row(sectionLaunch, sub, "")
-		row.Values = []Value{words(sub.label()), words(start.name), plain(&seconds[0], significant3),
-			plain(&seconds[(len(seconds)-1)/2], significant3), {}, plain(&seconds[len(seconds)-1], significant3), count(len(seconds))}
-		rows = append(rows, row)
+		timed = max(timed, len(seconds))
+		values = append(values, plain(&seconds[(len(seconds)-1)/2], significant3))
 	}
-	if len(rows) == 0 {
-		s.dash(sub.name, s.whyNoStart(sub, launches))
-		row := s.row(sectionLaunch, sub, "")
-		none := plain(nil, 0)
-		row.Values = []Value{words(sub.label()), words("start"), none, none, {}, none, count(0)}
-		return []Row{row}
-	}
-	return rows
+	return append(values, count(timed))
 }
 
 func (s *scope) whyNoStart(sub subject, launches []*sweep.Launch) string {
@@ -97,60 +138,39 @@ func (s *scope) whyNoStart(sub subject, launches []*sweep.Launch) string {
 
 // launchesOf are the launches that the cell's trials ran on.
 func (s *scope) launchesOf(sub subject) []*sweep.Launch {
+	ran := map[int64]bool{}
+	for _, t := range s.Trials {
+		if t.Cell == sub.measured() {
+			ran[t.Launch] = true
+		}
+	}
 	var launches []*sweep.Launch
 	for i := range s.Launches {
-		l := &s.Launches[i]
-		if slices.ContainsFunc(s.Trials, func(t sweep.TrialRecord) bool { return t.Launch == l.ID && t.Cell == sub.measured() }) {
-			launches = append(launches, l)
+		if ran[s.Launches[i].ID] {
+			launches = append(launches, &s.Launches[i])
 		}
 	}
 	return launches
 }
 
-func (s *scope) phaseRows(section string, phase sweep.Phase, sub subject) []Row {
-	var rows []Row
-	for _, m := range []timing{timeTTFT, timeTPOT, timeE2E} {
-		r := s.latencyOf(sub.name, phase, m.metric)
-		if r == nil || r.N == 0 {
-			continue
-		}
-		row := s.row(section, sub, r.Verdict)
-		row.Values = []Value{words(sub.label()), words(m.name), plain(r.Min, significant3), plain(r.P50, significant3),
-			plain(r.P95, significant3), plain(r.Max, significant3), count(r.N)}
-		if row.Values[4].Missing() {
-			s.dash("p95", "fewer than 59 requests")
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
 // phasesView is one row a figure: of a launch in milliseconds as the view launch has them, of requests as latency.
 func (s *scope) phasesView() View {
-	v := View{Columns: []string{"sweep", "cell", "launch", "ordinal", "phase", "metric", "n", "min", "p50", "p95", "max"}}
+	v := View{Columns: []string{"sweep", "cell", "launch", "phase", "metric", "n", "min", "p50", "p95", "max"}}
 	for _, sub := range s.cells {
 		for _, l := range s.launchesOf(sub) {
-			v.Rows = append(v.Rows, s.launchFigures(sub, l)...)
+			for _, start := range starts {
+				if ns := start.ns(l); ns != sweep.None {
+					ms := float64(ns) / 1e6
+					v.Rows = append(v.Rows, []any{s.Plan.Name, sub.name, l.ID, "launch", start.metric, int64(1), ms, ms, nil, ms})
+				}
+			}
 		}
 		for _, r := range s.Derived.Latency {
 			if r.Cell == sub.name && r.Block == 0 {
-				v.Rows = append(v.Rows, []any{s.Plan.Name, sub.name, nil, nil, string(r.Phase), r.Metric, r.N,
+				v.Rows = append(v.Rows, []any{s.Plan.Name, sub.name, nil, string(r.Phase), r.Metric, r.N,
 					null(r.Min), null(r.P50), null(r.P95), null(r.Max)})
 			}
 		}
 	}
 	return v
-}
-
-func (s *scope) launchFigures(sub subject, l *sweep.Launch) [][]any {
-	var rows [][]any
-	for i, metric := range []string{"port_ms", "ready_ms", "first_token_ms"} {
-		ns := starts[i].ns(l)
-		if ns == sweep.None {
-			continue
-		}
-		ms := float64(ns) / 1e6
-		rows = append(rows, []any{s.Plan.Name, sub.name, l.ID, int64(l.Ordinal), "launch", metric, int64(1), ms, ms, nil, ms})
-	}
-	return rows
 }

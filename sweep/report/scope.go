@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -171,8 +172,12 @@ func worst(a, b string) string {
 	return verdicts[max(slices.Index(verdicts, a), slices.Index(verdicts, b), 0)]
 }
 
-// verdictWords say a verdict and the codes behind it: "invalid: many-factors".
-func (sub subject) verdictWords(verdict string) string {
+// verdictWords say a verdict and the codes behind it: "invalid: many-factors"; of a cell without figures, its status.
+func (s *scope) verdictWords(sub subject, verdict string) string {
+	if s.pooled(sub.name) == nil {
+		status, _ := s.lastTrial(sub)
+		return cmp.Or(status, "not run")
+	}
 	if verdict != string(sweep.Suspect) && verdict != string(sweep.Invalid) {
 		return verdict
 	}
@@ -210,10 +215,8 @@ func (s *scope) why(sub subject) string {
 		return "it has not run"
 	case status == sweep.StatusDone:
 		return "its trials ended, but no figure was derived"
-	case reason != "":
-		return "its trials are " + status + ": " + reason
 	}
-	return "its trials are " + status
+	return statusWords(status, reason)
 }
 
 // lastTrial is the status and reason of the cell's latest attempt.

@@ -6,6 +6,8 @@ import "github.com/inference-sweep/sweep/sweep"
 type Table struct {
 	// Kind is one of Kinds, or "plan".
 	Kind string
+	// Sweep is the name of what is shown.
+	Sweep string
 	// Title says in one line what is shown of which sweep.
 	Title   string
 	Columns []Column
@@ -20,8 +22,8 @@ type Table struct {
 
 // Column is one column of a printed table.
 type Column struct {
-	// Name and Unit make the header: "TTFT p95", "ms".
-	Name, Unit string
+	// Group, Name and Unit make the header: "warm-up", "TTFT p50", "ms". Columns of one group stay together.
+	Group, Name, Unit string
 	// Number says that the entries are figures: aligned by their decimal point.
 	Number bool
 	// Key columns say what a row is about; they are repeated where a table is folded.
@@ -60,7 +62,10 @@ type Legend struct {
 }
 
 // Entry is a term and what is said of it.
-type Entry struct{ Term, Text string }
+type Entry struct {
+	Term string `json:"term"`
+	Text string `json:"text"`
+}
 
 // Mark is one flag code in the legend.
 type Mark struct {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/olekukonko/tablewriter"
@@ -24,7 +25,7 @@ func setText(t *Table, o Options) string {
 		out.WriteString("  " + nothing(t) + "\n")
 	} else {
 		g := newGrid(t, o)
-		for i, panel := range fold(g.widths(), g.keys, o.Width) {
+		for i, panel := range fold(g.parts(), g.keys, o.Width) {
 			if i > 0 {
 				out.WriteString("\n")
 			}
@@ -77,7 +78,7 @@ func newGrid(t *Table, o Options) *grid {
 			if i > 0 {
 				g.rows = append(g.rows, nil)
 			}
-			g.rows = append(g.rows, []string{section})
+			g.rows = append(g.rows, []string{printable(section)})
 		}
 		if section != "" {
 			rows[i][0] = indent + strings.ReplaceAll(rows[i][0], "\n", "\n"+indent)
@@ -90,12 +91,9 @@ func newGrid(t *Table, o Options) *grid {
 	return g
 }
 
-// header puts the unit under the name.
+// header puts the group over the name and the unit under it.
 func header(c Column) string {
-	if c.Unit == "" {
-		return c.Name
-	}
-	return c.Name + "\n" + c.Unit
+	return strings.Trim(c.Group+"\n"+c.Name+"\n"+c.Unit, "\n")
 }
 
 func marked(t *Table) bool {
@@ -190,37 +188,59 @@ func (g *grid) widths() []int {
 	return widths
 }
 
-// fold deals the columns into panels no wider than width, each beginning with the key columns, and as even as can be.
-func fold(widths []int, keys, width int) [][]int {
-	panels := deal(widths, keys, width)
-	for narrower := width - 1; narrower > 0; narrower-- {
-		if even := deal(widths, keys, narrower); len(even) == len(panels) {
-			panels = even
+// block is some neighbouring columns that stay together, and their width.
+type block struct {
+	columns []int
+	width   int
+}
+
+// parts are the grid's columns, those of one group as one block.
+func (g *grid) parts() []block {
+	var parts []block
+	for j, w := range g.widths() {
+		last := len(parts) - 1
+		if j > 0 && g.columns[j].Group != "" && g.columns[j].Group == g.columns[j-1].Group {
+			parts[last].columns = append(parts[last].columns, j)
+			parts[last].width += w + gutter
 			continue
 		}
-		break
+		parts = append(parts, block{[]int{j}, w})
+	}
+	return parts
+}
+
+// fold deals blocks of columns into panels no wider than width, each beginning with the first `keys` of them, and as
+// even as can be.
+func fold(parts []block, keys, width int) [][]int {
+	panels := deal(parts, keys, width)
+	for narrower := width - 1; narrower > 0; narrower-- {
+		even := deal(parts, keys, narrower)
+		if len(even) != len(panels) {
+			break
+		}
+		panels = even
 	}
 	return panels
 }
 
-func deal(widths []int, keys, width int) [][]int {
+func deal(parts []block, keys, width int) [][]int {
 	var head []int
 	start := 0
-	for j := range keys {
-		head = append(head, j)
-		start += widths[j] + gutter
+	for _, p := range parts[:keys] {
+		head = append(head, p.columns...)
+		start += p.width + gutter
 	}
-	panels := [][]int{append([]int(nil), head...)}
+	panels := [][]int{slices.Clone(head)}
 	used := start
-	for j := keys; j < len(widths); j++ {
+	for _, p := range parts[keys:] {
 		last := len(panels) - 1
-		if used+widths[j] > width && len(panels[last]) > keys {
-			panels = append(panels, append([]int(nil), head...))
+		if used+p.width > width && len(panels[last]) > len(head) {
+			panels = append(panels, slices.Clone(head))
 			last++
 			used = start
 		}
-		panels[last] = append(panels[last], j)
-		used += widths[j] + gutter
+		panels[last] = append(panels[last], p.columns...)
+		used += p.width + gutter
 	}
 	return panels
 }
@@ -279,15 +299,17 @@ func trimmed(text string) string {
 		if strings.Trim(lines[i], "─") == "" {
 			lines[i] = strings.TrimSuffix(lines[i], strings.Repeat("─", gutter))
 		}
+		// The table library ends a painted entry once more, behind its padding.
+		lines[i] = strings.TrimSuffix(strings.TrimRight(lines[i], " "), paintEnd)
 		lines[i] = strings.TrimRight(lines[i], " ")
 	}
 	return strings.Join(lines, "\n")
 }
 
 const (
-	red    = "\x1b[31m"
-	yellow = "\x1b[33m"
-	plainC = "\x1b[0m"
+	red      = "\x1b[31m"
+	yellow   = "\x1b[33m"
+	paintEnd = "\x1b[0m"
 )
 
 // colour paints the verdict of a row and the row's name.
@@ -298,7 +320,7 @@ func colour(columns []Column, row []string, verdict string) {
 	}
 	for j, c := range columns {
 		if j == 0 || c.Name == "verdict" || c.Name == "outcome" {
-			row[j] = paint + row[j] + plainC
+			row[j] = paint + row[j] + paintEnd
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // dash stands for a figure that does not exist.
@@ -22,6 +23,8 @@ type Value struct {
 	Ends bool
 	// Places is the number of decimals where there is no interval to round by; below zero, of significant digits.
 	Places int
+	// Below says that the figure is less than X.
+	Below bool
 	// Suffix follows the figure: " of 6".
 	Suffix string
 }
@@ -69,7 +72,7 @@ type printed struct {
 func (v Value) print() printed {
 	switch {
 	case !v.Figure:
-		return printed{figure: v.Words}
+		return printed{figure: printable(v.Words)}
 	case v.X == nil:
 		return printed{figure: dash}
 	}
@@ -77,6 +80,9 @@ func (v Value) print() printed {
 	half, ok := v.half()
 	if !ok {
 		p.figure = fixed(*v.X, v.places(), 0)
+		if v.Below {
+			p.figure = "< " + p.figure
+		}
 		return p
 	}
 	place := uncertainPlace(half)
@@ -88,6 +94,16 @@ func (v Value) print() printed {
 		p.half = fixed(half, decimals, place)
 	}
 	return p
+}
+
+// printable turns what would move a terminal's cursor, or worse, into spaces; words come from servers, too. Line ends stay.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && (unicode.IsControl(r) || r == '\u2028' || r == '\u2029') {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\ufffd"))
 }
 
 // half is half the width of the interval; an interval without width, or none, has no half.
