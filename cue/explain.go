@@ -17,30 +17,18 @@ func (r *reader) explain(err error) Errors {
 	if len(own) > 0 {
 		all = own
 	}
-	type sameness struct {
-		file      string
-		line, col int
-		path      string
-		kind      kind
-		message   string
-	}
 	var found Errors
-	at := map[sameness]int{}
-	cells := map[sameness]map[string]bool{}
+	at := map[string]int{}
+	cells := map[string]map[string]bool{}
 	for _, f := range all {
 		p := r.problem(f)
-		same := sameness{p.File, p.Line, p.Col, strings.Join(f.withoutSweep(), "."), f.kind, ""}
-		switch f.kind {
-		case kindReference:
-			same = sameness{kind: f.kind, message: p.Message}
-		case kindNotAllowed:
-			same = sameness{p.File, p.Line, p.Col, p.Path, f.kind, ""}
-		case kindOther:
-			same.message = p.Message
-		}
-		if _, ok := at[same]; !ok {
+		same := f.sameness(p)
+		i, ok := at[same]
+		if !ok {
 			at[same], cells[same] = len(found), map[string]bool{}
 			found = append(found, p)
+		} else if first := found[i]; first.Path == "" || len(p.Message) > len(first.Message) && strings.HasPrefix(p.Message, first.Message) {
+			found[i] = p // CUE says more the second time
 		}
 		if f.cell >= 0 {
 			cells[same][f.sweep+"."+strconv.Itoa(f.cell)] = true
@@ -50,6 +38,19 @@ func (r *reader) explain(err error) Errors {
 		found[i].Cells = len(cells[same])
 	}
 	return found
+}
+
+// sameness is equal for faults that are one mistake: of one sort, at one place and leaf. The message is no part of it,
+// since it names values, which differ from cell to cell.
+func (f *fault) sameness(p Problem) string {
+	leaf := strings.Join(f.withoutSweep(), ".")
+	switch f.kind {
+	case kindReference:
+		return p.Message
+	case kindNotAllowed:
+		leaf = p.Path
+	}
+	return fmt.Sprint(p.File, ":", p.Line, ":", p.Col, ":", leaf, ":", f.kind)
 }
 
 // withoutSweep is the path from the cell, or from the sweep: two sweeps that share a template share its mistakes.
@@ -184,10 +185,7 @@ func (r *reader) disjunction(f fault, p Problem) Problem {
 		}
 	}
 	if len(conflicts) == 0 {
-		if last := len(f.others) - 1; last >= 0 {
-			return r.problem(f.others[last])
-		}
-		return p.at(r.place(f))
+		return r.noType(f, p)
 	}
 	given := commonWord(conflicts)
 	names := r.alternatives(f)
@@ -201,6 +199,25 @@ func (r *reader) disjunction(f fault, p Problem) Problem {
 	p.Message = fmt.Sprintf("%s is none of %s", given, strings.Join(names, ", "))
 	p.Hint = didYouMean(given, names)
 	return p.at(r.place(conflicts[0]))
+}
+
+// noType says which types the alternatives are of, where the value is of none of them.
+func (r *reader) noType(f fault, p Problem) Problem {
+	var wanted []string
+	for _, other := range f.others {
+		if other.kind == kindMismatch && !slices.Contains(wanted, article(other.args[3])) {
+			wanted = append(wanted, article(other.args[3]))
+		}
+	}
+	if len(f.others) == 0 {
+		return p.at(r.place(f))
+	}
+	last := f.others[len(f.others)-1]
+	q := r.problem(last)
+	if len(wanted) > 1 && last.kind == kindMismatch {
+		q.Message = fmt.Sprintf("invalid value %s (%s where %s is needed)", last.args[0], article(last.args[2]), strings.Join(wanted, " or "))
+	}
+	return q
 }
 
 // commonWord is the value that conflicts with each of the alternatives.

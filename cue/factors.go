@@ -126,7 +126,7 @@ func (c *sweepCheck) distinctLevels(factor string, values []cue.Value) {
 		if i > 0 {
 			at = []string{"factors", factor, "levels", strconv.Itoa(i - 1)}
 		}
-		if v.Err() != nil {
+		if v.Err() != nil || !v.IsConcrete() {
 			continue
 		}
 		name, number, scalar := levelName(v)

@@ -78,12 +78,13 @@ func (r *reader) faults(err error) []fault {
 
 func (r *reader) fault(e errors.Error) fault {
 	format, args := e.Msg()
-	f := fault{kind: kinds[format], cell: -1, text: fmt.Sprintf(format, args...)}
-	if format == "" {
-		f.text = e.Error()
-	}
+	f := fault{kind: kinds[format], cell: -1}
+	f.text, _, _ = strings.Cut(strings.TrimPrefix(e.Error(), strings.Join(e.Path(), ".")+": "), "\n")
 	for _, arg := range args {
 		f.args = append(f.args, fmt.Sprint(arg))
+	}
+	if format == "invalid interpolation" && strings.Contains(f.text, "non-concrete") {
+		f.kind = kindIncomplete
 	}
 	if f.kind == kindUnfit && isChoice(f.args[1]) {
 		f.kind = kindChoice

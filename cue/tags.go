@@ -1,6 +1,7 @@
 package cue
 
 import (
+	stderrors "errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/load"
 
 	"github.com/inference-sweep/sweep/schema"
 )
@@ -15,6 +17,12 @@ import (
 // loadErrors says what is wrong with a definition's text, its imports or the tags that are set: of each file the first
 // mistake, since the rest often follows from it.
 func (r *reader) loadErrors(err error) error {
+	if none, ok := stderrors.AsType[*load.NoFilesError](err); ok && none != nil {
+		return Errors{{File: r.name, Message: "no CUE file in it"}}
+	}
+	if several, ok := stderrors.AsType[*load.MultiplePackageError](err); ok {
+		return Errors{{File: r.name, Message: "several packages in it: " + strings.Join(several.Packages, ", "), Hint: "name one file"}}
+	}
 	for _, e := range errors.Errors(err) {
 		switch format, args := e.Msg(); format {
 		case "no tag for %q":

@@ -20,8 +20,10 @@ type Cell struct {
 	// host ("ssh://[user@]host"), or one that is already up ("http://host:port").
 	Target string `json:"target"`
 
+	// What has to be equal for two numbers to be comparable.
 	Contract Contract `json:"contract"`
 
+	// How the server is launched and addressed.
 	Server Server `json:"server"`
 
 	// The measured window.
@@ -33,6 +35,7 @@ type Cell struct {
 	// How long load is kept up after the window for its last requests to end.
 	Tail string `json:"tail"`
 
+	// How long each step is waited for.
 	Timeout Timeout `json:"timeout"`
 
 	// The share of failed requests that ends a trial.
@@ -47,18 +50,25 @@ type Contract struct {
 	// The serving engine, its revision and its options.
 	Engine Engine `json:"engine"`
 
+	// What the engine runs on.
 	Hardware Hardware `json:"hardware"`
 
+	// The formats of weights and cache.
 	Precision Precision `json:"precision"`
 
+	// The API that requests go to: /v1/completions or /v1/chat/completions.
 	Endpoint string `json:"endpoint"`
 
+	// Whether answers come token by token. Without it there is no time to first token.
 	Streaming bool `json:"streaming"`
 
+	// Input tokens: they stress prefill.
 	Prompt Prompt `json:"prompt"`
 
+	// Output tokens: they stress decode.
 	Output Output `json:"output"`
 
+	// How tokens are chosen.
 	Sampling Sampling `json:"sampling"`
 
 	// The prefix cache's setting, and its state when the measured window starts.
@@ -74,7 +84,9 @@ type Contract struct {
 	SLO *SLO `json:"slo,omitempty"`
 }
 
+// #Model is the weights that are served.
 type Model struct {
+	// As the server's registry names it: "meta-llama/Llama-3.1-8B-Instruct".
 	Id string `json:"id"`
 
 	// A commit: a branch moves.
@@ -84,13 +96,18 @@ type Model struct {
 	Adapter *Adapter `json:"adapter,omitempty"`
 }
 
+// #Adapter is a LoRA adapter on top of the model, pinned like it.
 type Adapter struct {
 	Id string `json:"id"`
 
+	// A commit: a branch moves.
 	Revision string `json:"revision"`
 }
 
+// #Engine is what serves the model.
 type Engine struct {
+	// Which one: it decides how the launch command is spelled and which fields a request may carry. "openai" is any
+	// other server with that API.
 	Name string `json:"name"`
 
 	// A release or a commit.
@@ -103,7 +120,9 @@ type Engine struct {
 	Image string `json:"image,omitempty"`
 }
 
+// #Hardware is what the engine runs on.
 type Hardware struct {
+	// As the driver names it: "H100-SXM5-80GB".
 	Gpu string `json:"gpu"`
 
 	// How many; 0 for a server without any.
@@ -119,15 +138,18 @@ type Hardware struct {
 	PowerLimit *float64 `json:"powerLimit,omitempty"`
 }
 
+// #Precision is the formats that numbers are kept in.
 type Precision struct {
 	Weights string `json:"weights"`
 
+	// "auto" is the engine's own choice.
 	KvCache string `json:"kvCache"`
 
 	// How the weights were quantised.
 	Recipe string `json:"recipe,omitempty"`
 }
 
+// #Prompt is what requests send: random tokens, so that only their number matters.
 type Prompt struct {
 	// Lengths in tokens.
 	Length Lengths `json:"length"`
@@ -146,6 +168,7 @@ type IDRange struct {
 	To int64 `json:"to"`
 }
 
+// #Shared is a head of so many tokens that prompts begin with, one for each group. It counts in their length.
 type Shared struct {
 	Tokens Positive `json:"tokens"`
 
@@ -154,6 +177,7 @@ type Shared struct {
 
 type Positive int64
 
+// #Output is what requests ask for.
 type Output struct {
 	// Lengths in tokens: max_tokens of each request.
 	Length Lengths `json:"length"`
@@ -161,6 +185,7 @@ type Output struct {
 
 // #Sampling is said, never invented: a field that is absent here is absent from the request.
 type Sampling struct {
+	// 0 is greedy.
 	Temperature float64 `json:"temperature"`
 
 	TopP *float64 `json:"topP,omitempty"`
@@ -177,8 +202,9 @@ type Sampling struct {
 	IgnoreEOS bool `json:"ignoreEOS"`
 }
 
+// #Request is what a request carries that the contract has no name for.
 type Request struct {
-	// Fields of the body that the contract has no name for.
+	// Fields of the body. Those that the contract names are refused here.
 	Extra map[string]any `json:"extra,omitempty"`
 
 	Headers map[string]any `json:"headers,omitempty"`
@@ -189,11 +215,13 @@ type Server struct {
 	// Written by hand; without it, rendered from contract.engine.
 	Command []string `json:"command,omitempty"`
 
+	// Environment variables, or secrets by name.
 	Env map[string]any `json:"env,omitempty"`
 
 	Port int64 `json:"port"`
 
-	// A new launch for each setting in each block, for each trial, or one for each setting.
+	// A new launch for each setting in each block, for each trial, or one for each setting. With "block" a repeat
+	// includes the launch, and its luck.
 	Restart string `json:"restart"`
 
 	// The bearer key.
@@ -208,6 +236,7 @@ type Secret struct {
 	FromEnv string `json:"fromEnv"`
 }
 
+// #Timeout bounds how long each step is waited for.
 type Timeout struct {
 	// Until a server answers a completion.
 	Ready string `json:"ready"`
@@ -229,6 +258,33 @@ type Timeout struct {
 	Stop string `json:"stop"`
 }
 
+// #Duration is a Go duration: "500ms", "1m30s".
+type Duration string
+
+// #PrefixCache is the cache of prompt heads: a setting of the engine, and a state at the start of the window.
+type PrefixCache struct {
+	Enabled bool `json:"enabled"`
+
+	// Required where it is enabled. Cold: no measured prompt finds its head there. Warm: each finds prompt.shared.
+	State string `json:"state,omitempty"`
+
+	// How the state is made: "salt" begins every prompt with tokens of its own, "reset" empties the cache through the
+	// engine's endpoint, "restart" launches the server anew.
+	By string `json:"by"`
+}
+
+// #Scalar is what a level, or an option of an engine, can be: a number, a string or a bool.
+type Scalar any
+
+// #Name is a factor's or a grid's name: cells and columns are called by it.
+type Name string
+
+// #Path is a leaf from the cell's root, as in contract.load.open.rate.
+type Path string
+
+// #Pattern is a path, or everything under one.
+type Pattern string
+
 // #Measure is the window, by requests or by time.
 type Measure struct {
 	Requests Positive `json:"requests,omitempty"`
@@ -238,9 +294,6 @@ type Measure struct {
 	// With a duration: go on until this many are due.
 	MinRequests Positive `json:"minRequests,omitempty"`
 }
-
-// #Duration is a Go duration: "500ms", "1m30s".
-type Duration string
 
 // #Lengths is a distribution of token counts: one of its fields.
 type Lengths struct {
@@ -254,29 +307,32 @@ type Lengths struct {
 	Trace string `json:"trace,omitempty"`
 }
 
+// #Uniform is every length from min to max alike.
 type Uniform struct {
 	Min Positive `json:"min"`
 
 	Max Positive `json:"max"`
 }
 
+// #Lognormal is many short lengths and a long tail: sigma is the spread of their logarithm.
 type Lognormal struct {
 	Median Positive `json:"median"`
 
 	Sigma float64 `json:"sigma"`
 
+	// Longer draws are cut to this.
 	Max Positive `json:"max,omitempty"`
 }
 
-// The expansion: from the coordinates of each cell, in the order in which they are written, to the cells.
-//
 // #Sweep is a sweep definition: the factors, and one cell as a function of them.
 type Sweep struct {
+	// What tables and figures call it.
 	Title string `json:"title,omitempty"`
 
 	// Passes over all cells: the repeats.
 	Blocks int64 `json:"blocks"`
 
+	// Draws lengths, arrivals and the order of trials; not the text of prompts, which no server has seen before.
 	Seed int64 `json:"seed"`
 
 	// The baseline twice in each block: the noise floor.
@@ -293,13 +349,11 @@ type Sweep struct {
 
 	// The most cells that a definition may expand to.
 	MaxCells int64 `json:"maxCells"`
-
-	// Data files (YAML, JSON) write here what a CUE file writes in #cell.
-	// The expansion, in the order it is written.
 }
 
 // #Judge is how cells are compared.
 type Judge struct {
+	// As in the view comparison: rates, attainment, and times by percentile.
 	Metrics []string `json:"metrics"`
 
 	// Within this much of 1, a ratio counts as no difference.
@@ -311,50 +365,23 @@ type Factor struct {
 	// The level at which every other factor's cells are measured.
 	Baseline any `json:"baseline"`
 
-	// Levels differ from each other and from the baseline.
-	//
 	// The other levels.
 	Levels []any `json:"levels"`
 
 	// Leaves to set to the level, as paths from the cell; otherwise #cell reads at.
 	Sets []string `json:"sets,omitempty"`
 
-	// Every leaf that may move with this factor, where it isn't one: paths from the cell, or all under one (engine.**).
+	// Every leaf that may move with this factor, where it isn't one: paths from the cell, or all under one (contract.engine.**).
 	Couples []string `json:"couples,omitempty"`
 }
 
 // #Grid crosses factors, or zips them.
 type Grid struct {
+	// Two factors or more. Each axis is the factor's baseline and its levels; the last moves fastest.
 	Of []string `json:"of"`
 
+	// Every combination, or the first with the first, the second with the second.
 	Kind string `json:"kind"`
-}
-
-type Name string
-
-// #Path is a leaf from the cell's root, as in contract.load.open.rate.
-type Path string
-
-// #Pattern is a path, or everything under one.
-type Pattern string
-
-type PrefixCache struct {
-	Enabled bool `json:"enabled"`
-
-	// Required where it is enabled.
-	State string `json:"state,omitempty"`
-
-	// How the state is made.
-	By string `json:"by"`
-}
-
-// #Warmup is a number of requests, a time, or until latencies settle (at most a time).
-type Warmup struct {
-	Requests *int64 `json:"requests,omitempty"`
-
-	Duration Duration `json:"duration,omitempty"`
-
-	Until string `json:"until,omitempty"`
 }
 
 // #Load is how requests arrive: one of its fields.
@@ -375,6 +402,7 @@ type Closed struct {
 	Think Duration `json:"think,omitempty"`
 }
 
+// #Burst sends every request of the window at one moment.
 type Burst struct {
 }
 
@@ -395,15 +423,26 @@ type Open struct {
 	MaxInFlight Positive `json:"maxInFlight,omitempty"`
 }
 
-// #SLO is the bars of a single request, and the share of requests that must meet them all.
-type SLO struct {
-	Ttft Duration `json:"ttft,omitempty"`
+// #Warmup is a number of requests, a time, or until latencies settle (at most a time).
+type Warmup struct {
+	Requests *int64 `json:"requests,omitempty"`
 
-	Tpot Duration `json:"tpot,omitempty"`
+	Duration Duration `json:"duration,omitempty"`
 
-	E2e Duration `json:"e2e,omitempty"`
-
-	Attainment float64 `json:"attainment"`
+	Until string `json:"until,omitempty"`
 }
 
-type Scalar any
+// #SLO is the bars of a single request, and the share of requests that must meet them all.
+type SLO struct {
+	// Time to first token.
+	Ttft Duration `json:"ttft,omitempty"`
+
+	// Time per output token after the first.
+	Tpot Duration `json:"tpot,omitempty"`
+
+	// Until the last token.
+	E2e Duration `json:"e2e,omitempty"`
+
+	// The share that a cell must reach.
+	Attainment float64 `json:"attainment"`
+}
