@@ -1,5 +1,10 @@
 package stream
 
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
 // cursor walks JSON text in place. Its methods leave it behind what they consumed and answer false for text that is not
 // valid JSON, or that they are not made for; it is then of no further use. What it accepts, encoding/json accepts too.
 type cursor struct {
@@ -10,15 +15,41 @@ type cursor struct {
 // maxDepth bounds the nesting that is walked in place; deeper text is the odd event's.
 const maxDepth = 64
 
-// plain holds the bytes that stand for themselves inside a JSON string.
-var plain = func() (t [256]bool) {
-	for c := range t {
-		t[c] = c >= 0x20 && c != '"' && c != '\\'
+// Masks for the bytes of a word, eight at a time.
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// stops marks, with its high bit, the first byte of a word that does not stand for itself inside a JSON string: a
+// quote, a backslash or a control character. Later bytes may be marked wrongly.
+func stops(w uint64) uint64 {
+	quote, back := w^('"'*ones), w^('\\'*ones)
+	return ((quote-ones)&^quote | (back-ones)&^back | (w-' '*ones)&^w) & highs
+}
+
+// plainLen is the number of bytes at the beginning of b that stand for themselves inside a JSON string.
+func plainLen(b []byte) int {
+	i := 0
+	for len(b)-i >= 8 {
+		if m := stops(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+		i += 8
 	}
-	return t
-}()
+	for i < len(b) && b[i] >= ' ' && b[i] != '"' && b[i] != '\\' {
+		i++
+	}
+	return i
+}
 
 func (c *cursor) space() {
+	if c.i < len(c.b) && c.b[c.i] <= ' ' {
+		c.spaces()
+	}
+}
+
+func (c *cursor) spaces() {
 	for c.i < len(c.b) {
 		switch c.b[c.i] {
 		case ' ', '\t', '\n', '\r':
@@ -54,9 +85,7 @@ func (c *cursor) str() (raw []byte, escaped, ok bool) {
 	}
 	b, start, i := c.b, c.i, c.i
 	for {
-		for i < len(b) && plain[b[i]] {
-			i++
-		}
+		i += plainLen(b[i:])
 		if i >= len(b) {
 			return nil, false, false
 		}
