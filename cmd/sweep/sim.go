@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os/signal"
+	"strconv"
 	"syscall"
 
 	"github.com/inference-sweep/sweep/runner/sim"
@@ -18,39 +19,50 @@ const simExample = `  sweep sim --port 8000 --max-num-seqs 16
   sweep run experiments/load.cue -t target=http://127.0.0.1:8000`
 
 func (a *app) simVerb() *cobra.Command {
-	config := sim.Default()
-	var (
-		host       string
-		port       int
-		withParent bool
-		off        negations
-	)
+	var o simOptions
 	cmd := &cobra.Command{
 		Use: "sim", Short: "serve the embedded engine on a port",
 		Long: `sim serves the embedded engine: a seeded model of an LLM server with continuous batching, behind the OpenAI-compatible
 wire. It is what target "sim" launches, and any other client can be pointed at it. It is a model of no real hardware.`,
 		Example: simExample, Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			off.apply()
 			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
-			if withParent {
+			if o.withParent {
 				ctx = endsWith(ctx, a.stdin)
 			}
-			return a.serveSim(ctx, config, fmt.Sprintf("%s:%d", host, port))
+			return a.serveSim(ctx, o.resolved(), net.JoinHostPort(o.host, strconv.Itoa(o.port)))
 		},
 	}
-	f := cmd.Flags()
-	f.SortFlags = false
-	f.StringVar(&host, "host", "127.0.0.1", "the `ADDRESS` to listen on")
-	f.IntVar(&port, "port", 8000, "the port to listen on; 0 takes a free one")
-	f.BoolVar(&withParent, "with-parent", false, "end at the end of standard input")
-	simFlags(f, &config, &off)
+	cmd.Flags().SortFlags = false
+	o.flags(cmd.Flags())
 	return cmd
 }
 
-// simFlags spells the engine's options as vLLM does where it has them.
-func simFlags(f *pflag.FlagSet, c *sim.Config, off *negations) {
+// simOptions are the flags of the verb sim.
+type simOptions struct {
+	config     sim.Config
+	host       string
+	port       int
+	withParent bool
+	off        negations
+}
+
+// resolved is the configuration that the flags ask for.
+func (o *simOptions) resolved() sim.Config {
+	for _, apply := range o.off {
+		apply()
+	}
+	return o.config
+}
+
+// flags spells the engine's options as vLLM does where it has them.
+func (o *simOptions) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.host, "host", "127.0.0.1", "the `ADDRESS` to listen on")
+	f.IntVar(&o.port, "port", 8000, "the port to listen on; 0 takes a free one")
+	f.BoolVar(&o.withParent, "with-parent", false, "end at the end of standard input")
+	o.config = sim.Default()
+	c, off := &o.config, &o.off
 	f.StringVar(&c.Model, "model", c.Model, "the model's id")
 	f.StringVar(&c.ServedModelName, "served-model-name", c.ServedModelName, "the name that requests ask for (default: the id)")
 	f.StringVar(&c.Revision, "revision", c.Revision, "the model's commit")
@@ -90,12 +102,6 @@ func (n *negations) pair(f *pflag.FlagSet, value *bool, name, what string) {
 			*value = false
 		}
 	})
-}
-
-func (n negations) apply() {
-	for _, set := range n {
-		set()
-	}
 }
 
 // endsWith is a context that ends at the end of a stream, which a parent holds open as long as it lives.
