@@ -64,6 +64,6 @@ func (b Bars) metTPOT(r *sweep.Request) bool {
 	case r.OutputTokens < 2:
 		return true
 	}
-	tpotNS, ok := r.TPOTNS()
-	return ok && tpotNS <= float64(b.tpotNS)
+	// Whole numbers: no rounding decides whether a bar is met.
+	return r.FirstTokenNS != sweep.None && r.LastTokenNS != sweep.None && r.LastTokenNS-r.FirstTokenNS <= b.tpotNS*(r.OutputTokens-1)
 }

@@ -10,7 +10,11 @@ import (
 // ends by cutting what is still open, so its answers are those that were fast.
 var Phases = []sweep.Phase{sweep.PhaseCold, sweep.PhaseWarmup, sweep.PhaseMeasure}
 
-const measured = 2 // the place of PhaseMeasure
+// Places of Phases.
+const (
+	warmup   = 1
+	measured = 2
+)
 
 // Totals are what the requests of one trial, or of several, add up to.
 type Totals struct {
@@ -104,11 +108,16 @@ func (p *phaseTotals) add(other *phaseTotals) error {
 }
 
 // TTFT are the times to first token of the measured requests that have one, from due or from sent.
-func (t *Totals) TTFT(fromDue bool) *Sample {
+func (t *Totals) TTFT(fromDue bool) *Sample { return t.phases[measured].ttft(fromDue) }
+
+// WarmupTTFT are those of the warm-up.
+func (t *Totals) WarmupTTFT(fromDue bool) *Sample { return t.phases[warmup].ttft(fromDue) }
+
+func (p *phaseTotals) ttft(fromDue bool) *Sample {
 	if fromDue {
-		return &t.phases[measured].samples[ttftDue]
+		return &p.samples[ttftDue]
 	}
-	return &t.phases[measured].samples[ttft]
+	return &p.samples[ttft]
 }
 
 // LatencyRows are the rows of the view latency under one name: one for each phase that had a request due and each

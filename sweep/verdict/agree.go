@@ -117,18 +117,32 @@ func agreeWatts(asked, seen string) agreement {
 	return agreed(a-b < 1 && b-a < 1)
 }
 
-// agreeCount compares how many GPUs are asked for with how many the server's host shows: it may well have more.
+// agreeCount compares how many GPUs are asked for with how many the server uses.
 func agreeCount(asked, seen string) agreement {
 	a, errA := strconv.ParseFloat(asked, 64)
 	b, errB := strconv.ParseFloat(seen, 64)
 	if errA != nil || errB != nil {
 		return unknown
 	}
-	return agreed(b >= a)
+	return agreed(a == b)
 }
 
-// agreeGPU compares GPUs by their groups of letters and digits: the model (H100, A100, MI300X, 4090), which both names
-// must give, and the memory, where both give it.
+// agreeGPUs compares a GPU with those that the server uses, a list with commas where they are of several kinds.
+func agreeGPUs(asked, seen string) agreement {
+	all := agrees
+	for _, name := range strings.Split(seen, ",") {
+		switch agreeGPU(asked, name) {
+		case contradicts:
+			return contradicts
+		case unknown:
+			all = unknown
+		}
+	}
+	return all
+}
+
+// agreeGPU compares two names of a GPU by their groups of letters and digits: the model (H100, A100, MI300X, 4090),
+// which both must give, and the memory, where both give it.
 func agreeGPU(asked, seen string) agreement {
 	a, b := gpuOf(asked), gpuOf(seen)
 	switch {

@@ -21,7 +21,7 @@ var claims = []claim{
 	{"contract.engine.revision", sweep.ObsEngineVersion, func(c *schema.Contract) string { return c.Engine.Revision }, agreeRevision},
 	{"contract.engine.image", sweep.ObsImage, func(c *schema.Contract) string { return c.Engine.Image }, agreeDigest},
 	{"contract.model.revision", sweep.ObsModelRoot, func(c *schema.Contract) string { return c.Model.Revision }, agreeSnapshot},
-	{"contract.hardware.gpu", sweep.ObsGPUNames, func(c *schema.Contract) string { return c.Hardware.Gpu }, agreeGPU},
+	{"contract.hardware.gpu", sweep.ObsGPUNames, func(c *schema.Contract) string { return c.Hardware.Gpu }, agreeGPUs},
 	{"contract.hardware.gpus", sweep.ObsGPUs, func(c *schema.Contract) string { return strconv.FormatInt(c.Hardware.Gpus, 10) }, agreeCount},
 	{"contract.hardware.driver", sweep.ObsDriver, func(c *schema.Contract) string { return c.Hardware.Driver }, agreeNumbers},
 	{"contract.hardware.cuda", sweep.ObsCUDA, func(c *schema.Contract) string { return c.Hardware.Cuda }, agreeNumbers},

@@ -7,3 +7,11 @@
 // It is pure: everything comes from the plan, the records and the rows. It knows no file, clock or database, prints
 // nothing, and does not know what a flag looks like in a table.
 package verdict
+
+import "github.com/inference-sweep/sweep/sweep/analysis"
+
+// Version identifies what derived rows were made by: the definitions of package analysis and the rules of this one. A
+// change to a rule counts one up.
+const Version = analysis.Version + rulesVersion
+
+const rulesVersion = 0

@@ -28,9 +28,6 @@ func observe(f sweep.TrialFacts) observed {
 		}
 		o.add(seen.Key, seen.Value)
 	}
-	if f.Record.ServedModel != "" {
-		o.add(sweep.ObsServedModel, f.Record.ServedModel)
-	}
 	return o
 }
 

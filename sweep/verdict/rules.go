@@ -127,8 +127,10 @@ const (
 	floorShare         = 0.05  // client-limited: the null server's TTFT against the median
 	steadyBins         = 20    // overloaded, no-steady-state
 	trendP             = 1e-4
+	mostCorrelation    = 2.7  // no-steady-state: (6.132 ÷ 3.719)², the Z of 20 rising bins over that of trendP
 	completedShare     = 0.95 // overloaded: fewer completions than this
 	coldShare          = 0.05 // cold-in-window: the part of the window that is its start
+	warmPerMille       = 100  // cold-in-window: the fastest part of the warm-up
 	driftP             = 1e-4 // drift: enough alone
 	driftPWithSize     = 0.01 // drift: enough beside a change of more than driftSize
 	driftSize          = 0.10

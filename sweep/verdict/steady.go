@@ -26,7 +26,8 @@ func checkTrend(j *judged) {
 	if j.Load == sweep.LoadBurst || len(series) < rules[overloaded].least {
 		return
 	}
-	trend := stats.MannKendall(stats.BinMedians(series, steadyBins))
+	medians := stats.BinMedians(series, steadyBins)
+	trend := stats.MannKendall(medians)
 	completed := float64(j.EndedOK) / float64(j.Due)
 	if trend.PUp < trendP && completed < completedShare {
 		j.raiseAlways(overloaded, steadyBins, trend.PUp, percent(completed))
@@ -35,14 +36,36 @@ func checkTrend(j *judged) {
 	if len(series) < rules[noSteadyState].least {
 		return
 	}
-	if trend.PUp < trendP {
-		j.raiseAlways(noSteadyState, "rose", steadyBins, trend.PUp)
-	} else if trend.PDown < trendP {
-		j.raiseAlways(noSteadyState, "fell", steadyBins, trend.PDown)
+	z := trend.Z / math.Sqrt(correlation(medians, trend.Sen))
+	if p := tailP(math.Abs(z)); p < trendP {
+		direction := "rose"
+		if z < 0 {
+			direction = "fell"
+		}
+		j.raiseAlways(noSteadyState, direction, steadyBins, p)
 	}
 }
 
-// checkColdStart: first requests that paid for something the later ones did not.
+// correlation is by how much the variance of a trend statistic grows because neighbouring bins depend on each other: a
+// queue that fills and empties carries over from one to the next, where bins are not much longer than a request. It is
+// taken from what is left of the series without its trend, and bounded so that a series which never turns stays a trend.
+func correlation(medians []float64, slope float64) float64 {
+	rest := make([]float64, len(medians))
+	for i, x := range medians {
+		rest[i] = x - slope*float64(i)
+	}
+	rho, _, _ := stats.Lag1(rest)
+	if !(rho > 0) {
+		return 1
+	}
+	return math.Min((1+rho)/(1-rho), mostCorrelation)
+}
+
+// tailP is the chance of a normal deviate beyond z.
+func tailP(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
+
+// checkColdStart: first requests that paid for something the later ones did not. Where the warm-up had already seen the
+// server answer far faster, what slows the window's start is a queue that came and went, not coldness.
 func checkColdStart(j *judged) {
 	series := j.ttftInOrder()
 	first := int(coldShare * float64(len(series)))
@@ -50,9 +73,15 @@ func checkColdStart(j *judged) {
 		return
 	}
 	startNS, restNS := median(series[:first]), median(series[first:])
-	if severity, ok := beyond(coldInWindow, startNS/restNS); ok {
-		j.raise(coldInWindow, severity, first, ms(startNS), ms(restNS))
+	severity, ok := beyond(coldInWindow, startNS/restNS)
+	if !ok {
+		return
 	}
+	warmNS := j.WarmupTTFT(j.Load != sweep.LoadClosed).PercentileNS(warmPerMille)
+	if startNS > rules[coldInWindow].suspect*warmNS {
+		return
+	}
+	j.raise(coldInWindow, severity, first, ms(startNS), ms(restNS))
 }
 
 func median(series []float64) float64 {

@@ -11,7 +11,7 @@ import (
 // Derive makes everything that is derived of a sweep from all attempts at its trials, in any order; each one's Rows are
 // read once. Trials that are not in the plan are left out. Of several done attempts at one trial the last counts.
 func Derive(plan *sweep.Plan, trials []sweep.TrialFacts) (*sweep.Derived, error) {
-	d := &derivation{plan: plan, Derived: &sweep.Derived{AnalysisVersion: analysis.Version}, byDigest: map[string][]*block{}}
+	d := &derivation{plan: plan, Derived: &sweep.Derived{AnalysisVersion: Version}, byDigest: map[string][]*block{}}
 	d.place(trials)
 	for i := range plan.Cells {
 		if cell := &plan.Cells[i]; cell.AliasOf == "" {

@@ -68,6 +68,9 @@ func templateTokens(inputs []analysis.Input) float64 {
 	return float64(min(max(least, 0), mostTemplateTokens))
 }
 
+// refusedIDs is the refused field of a server that takes no prompt of token ids, so that prompts are sent as text.
+const refusedIDs = "prompt"
+
 // checkInputs: prompts that reached the model at another length than was asked for.
 func checkInputs(j *judged) {
 	contract := &j.cell.Cell.Contract
@@ -87,7 +90,7 @@ func checkInputs(j *judged) {
 		return
 	}
 	limit := rules[inputMismatch].suspect
-	if _, calibrated := j.observed.number(sweep.ObsTokensPerWord); calibrated || contract.Endpoint == "chat" {
+	if contract.Endpoint == "chat" || slices.Contains(j.observed.texts(sweep.ObsRefusedFields), refusedIDs) {
 		limit = textMismatch
 	}
 	slices.Sort(ratios)
@@ -170,6 +173,9 @@ func checkErrors(j *judged) {
 func checkServer(j *judged) {
 	if others, ok := j.observed.number(sweep.ObsBusyAtStart); ok && others > 0 {
 		j.raiseAlways(startedBusy, others)
+	}
+	if slices.Contains(j.observed.texts(sweep.ObsRestarted), "true") {
+		j.raiseAlways(serverRestarted)
 	}
 }
 

@@ -15,7 +15,7 @@ func DeriveTrial(plan *sweep.Plan, f sweep.TrialFacts) (*sweep.TrialDerived, err
 	if err != nil {
 		return nil, err
 	}
-	d := &sweep.TrialDerived{AnalysisVersion: analysis.Version, Row: j.row()}
+	d := &sweep.TrialDerived{AnalysisVersion: Version, Row: j.row()}
 	for _, name := range j.names() {
 		d.Flags = append(d.Flags, j.flagsFor(name)...)
 		if !j.feeds() {
