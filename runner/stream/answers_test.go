@@ -3,7 +3,6 @@ package stream
 import (
 	"context"
 	"fmt"
-	"net/textproto"
 	"strings"
 	"testing"
 
@@ -172,60 +171,5 @@ func TestResponseModel(t *testing.T) {
 				t.Errorf("header %q: model %q, want %q", c.header, got, c.want)
 			}
 		})
-	}
-}
-
-// What is sent: one request line, the usual header, every header asked for, the body as it is.
-func TestRequestAsSent(t *testing.T) {
-	req := chatRequest()
-	req.Header = append(req.Header, Header{"content-length", "1"}, Header{"User-Agent", "me"})
-	var got asked
-	virtual(t, Config{}, func(a asked) scene { got = a; return scene{script: s0} }, func(st *stage) {
-		st.base.prefix = "/prefix"
-		if rec := st.send(context.Background(), req); rec.RequestID != "row-1" {
-			t.Errorf("the row's request id is %q", rec.RequestID)
-		}
-	})
-	if got.line != "POST /prefix/v1/chat/completions HTTP/1.1" || string(got.body) != string(req.Body) {
-		t.Errorf("sent %q and %q", got.line, got.body)
-	}
-	want := textproto.MIMEHeader{
-		"Host": {"server.test:8000"}, "User-Agent": {"me"}, "Content-Type": {"application/json"}, "Accept": {"text/event-stream"},
-		"X-Request-Id": {"row-1"}, "Authorization": {"Bearer k"}, "Content-Length": {fmt.Sprint(len(req.Body))},
-	}
-	if fmt.Sprint(got.header) != fmt.Sprint(want) {
-		t.Errorf("header %v\nwant   %v", got.header, want)
-	}
-}
-
-func TestHeaderThatCannotBeSent(t *testing.T) {
-	req := chatRequest()
-	req.Header = []Header{{"X-A", "b\r\nX-C: d"}}
-	virtual(t, Config{}, func(asked) scene { return scene{script: s0} }, func(st *stage) {
-		rec := st.send(context.Background(), req)
-		if rec.Error != sweep.ErrNotSent || rec.SentNS != sweep.None || st.accepts.Load() != 0 {
-			t.Errorf("%s, sent %s, %d connections", rec.Error, number(rec.SentNS), st.accepts.Load())
-		}
-	})
-}
-
-func TestBases(t *testing.T) {
-	for in, want := range map[string]base{
-		"http://h":                {"h:80", "h", "", false},
-		"https://h/":              {"h:443", "h", "", true},
-		"http://h:8000/v1":        {"h:8000", "h:8000", "", false},
-		"http://h:8000/v1/":       {"h:8000", "h:8000", "", false},
-		"https://h/gate/way/v1/":  {"h:443", "h", "/gate/way", true},
-		"http://[::1]:8000/a%20b": {"[::1]:8000", "[::1]:8000", "/a%20b", false},
-	} {
-		got, _, err := parseBase(in)
-		if err != nil || got != want {
-			t.Errorf("%s: %+v, %v", in, got, err)
-		}
-	}
-	for _, in := range []string{"", "h:8000", "ftp://h", "http://", "http://u:p@h", "http://h?x=1", "http://h#x", "http://h:port"} {
-		if c, err := New(Config{Base: in}); err == nil {
-			t.Errorf("%q was taken: %+v", in, c.base)
-		}
 	}
 }

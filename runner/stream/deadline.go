@@ -21,11 +21,11 @@ func (x *exchange) limits() limits {
 		l.idle = after(x.lastByte, t.Idle)
 	}
 	if x.req.Stream {
-		l.token = after(x.dec.LastOutput, t.NoToken)
+		l.token = after(x.dec.lastOutput, t.NoToken)
 	}
 	if x.dec.Finished() {
 		l.idle, l.token = 0, 0
-		l.grace = after(x.dec.LastWord, t.Grace)
+		l.grace = after(x.dec.lastWord, t.Grace)
 	}
 	return l
 }

@@ -10,10 +10,6 @@ import (
 // the decoder knows no clock. It allocates nothing for an event that it understands once its buffers have grown, and is
 // used again after Reset. The zero value is not ready: Reset comes first.
 type Decoder struct {
-	// LastOutput is when the last output event came, 0 before any; LastWord when the finish reason or anything after it
-	// came. Both as passed to Feed.
-	LastOutput, LastWord int64
-
 	opts   Options
 	shape  shape
 	framer framer
@@ -24,6 +20,10 @@ type Decoder struct {
 	malformed int
 	good      bool // an event was understood
 	facts     facts
+	// When the last output event came, 0 before any, and the last event since every choice has its finish reason; both
+	// as passed to Feed.
+	lastOutput, lastWord int64
+
 	modelName string // the last answer's, which the next one's is likely to be
 }
 
@@ -96,7 +96,7 @@ func (d *Decoder) Reset(o Options) {
 		usage: noUsage, idsWhole: true, promptIDs: sweep.None, cachedN: sweep.None, queueNS: sweep.None, replies: replies,
 	}
 	d.opts, d.shape, d.done, d.fault, d.malformed, d.good = o, undecided, false, nil, 0, false
-	d.LastOutput, d.LastWord = 0, 0
+	d.lastOutput, d.lastWord = 0, 0
 	if !o.Stream {
 		d.shape = whole
 	}

@@ -31,7 +31,7 @@ func (d *Decoder) apply(at int64) {
 		d.reply(&d.ev.choices[i])
 	}
 	if d.Finished() {
-		d.LastWord = at
+		d.lastWord = at
 	}
 }
 
@@ -130,7 +130,7 @@ func (d *Decoder) output(at int64, kind sweep.ChunkKind, tokens int64) {
 	f.log = sweep.AppendChunk(f.log, previous, sweep.Chunk{AtNS: at, Tokens: tokens, Kind: kind})
 	f.last = at
 	f.chunks++
-	d.LastOutput = at
+	d.lastOutput = at
 	switch kind {
 	case sweep.ChunkReasoning:
 		f.thought = true

@@ -3,7 +3,6 @@ package stream
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,12 +10,7 @@ import (
 	"net/textproto"
 	"strconv"
 	"strings"
-	"sync/atomic"
-	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/inference-sweep/sweep/sweep"
 )
 
 // scene is one exchange as a fake server plays it. Its script is a line of words:
@@ -336,178 +330,6 @@ func cutAfter(mark string) func([]byte) [][]byte {
 			b = b[i+len(mark):]
 		}
 	}
-}
-
-// stage is a client with the servers behind it.
-type stage struct {
-	*Client
-	epoch   time.Time
-	accepts atomic.Int64
-}
-
-var usualTimeouts = Timeouts{Connect: 10 * time.Second, Idle: 60 * time.Second, NoToken: 120 * time.Second, Total: 10 * time.Minute, Grace: 2 * time.Second}
-
-// virtual runs a test in virtual time, its server behind in-memory pipes.
-func virtual(t *testing.T, cfg Config, play func(asked) scene, test func(*stage)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		st := &stage{epoch: time.Now()}
-		cfg.Base = "http://server.test:8000"
-		cfg.Dial = func(context.Context, string, string) (net.Conn, error) {
-			st.accepts.Add(1)
-			near, far := net.Pipe()
-			go serve(far, play)
-			return near, nil
-		}
-		st.start(t, cfg)
-		test(st)
-		st.Close()
-		time.Sleep(2 * time.Hour) // servers that sleep wake up and find their connections closed
-	})
-}
-
-// overTCP runs a test against a server on loopback.
-func overTCP(t *testing.T, cfg Config, play func(asked) scene, test func(*stage)) {
-	t.Helper()
-	l := listen(t, func(nc net.Conn) { serve(nc, play) })
-	cfg.Base = "http://" + l.Addr().String() + "/v1/"
-	st := &stage{epoch: time.Now()}
-	st.start(t, cfg)
-	test(st)
-	st.Close()
-	_ = l.Close()
-}
-
-func (st *stage) start(t *testing.T, cfg Config) {
-	t.Helper()
-	if cfg.Timeouts == (Timeouts{}) {
-		cfg.Timeouts = usualTimeouts
-	}
-	cfg.KeepText = true
-	c, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st.Client = c
-}
-
-func chatRequest() *Request {
-	return &Request{
-		Path: "/v1/chat/completions", ID: "row-1", Stream: true, GraceUsage: true,
-		Body:   []byte(`{"model":"toy","messages":[{"role":"user","content":"x"}],"stream":true,"stream_options":{"include_usage":true}}`),
-		Header: []Header{{"Authorization", "Bearer k"}},
-	}
-}
-
-// send makes one request and returns its row.
-func (st *stage) send(ctx context.Context, req *Request) *sweep.Request {
-	rec := NewRecord()
-	st.Do(ctx, st.epoch, req, &rec)
-	return &rec
-}
-
-// summary is a row as one line. Without times only the facts are left.
-func summary(rec *sweep.Request, times bool) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s", rec.Status)
-	if rec.Error != "" {
-		fmt.Fprintf(&b, "/%s", rec.Error)
-	}
-	if rec.HTTPStatus != 200 {
-		fmt.Fprintf(&b, " http=%s", number(rec.HTTPStatus))
-	}
-	if times {
-		fmt.Fprintf(&b, " ttft=%s answer=%s last=%s end=%s", ms(rec.FirstTokenNS), ms(rec.AnswerNS), ms(rec.LastTokenNS), ms(rec.EndNS))
-	}
-	fmt.Fprintf(&b, " in=%s out=%s", counted(rec.InputTokens, rec.InputSource), counted(rec.OutputTokens, rec.OutputSource))
-	fmt.Fprintf(&b, " chunks=%s", chunkLine(rec, times))
-	if rec.FirstTokens != sweep.None {
-		fmt.Fprintf(&b, " first=%d", rec.FirstTokens)
-	}
-	if rec.CachedTokens != sweep.None {
-		fmt.Fprintf(&b, " cached=%d", rec.CachedTokens)
-	}
-	if rec.ReasoningTokens != sweep.None {
-		fmt.Fprintf(&b, " reasoning=%d", rec.ReasoningTokens)
-	}
-	if rec.ServerQueueNS != sweep.None {
-		fmt.Fprintf(&b, " queue=%dns", rec.ServerQueueNS)
-	}
-	fmt.Fprintf(&b, " finish=%s", rec.FinishReason)
-	if len(rec.Marks) > 0 {
-		fmt.Fprintf(&b, " marks=%s", strings.Join(rec.Marks, ","))
-	}
-	if rec.Text != "" {
-		fmt.Fprintf(&b, " text=%q", short(rec.Text))
-	}
-	return b.String()
-}
-
-// chunkLine shows the output events as kind:tokens@ms, runs of equal ones counted where times do not matter.
-func chunkLine(rec *sweep.Request, times bool) string {
-	var out []string
-	for c, err := range sweep.Chunks(rec.ChunkLog) {
-		if err != nil {
-			return err.Error()
-		}
-		one := c.Kind.String()[:2]
-		if c.Tokens != sweep.None {
-			one += strconv.FormatInt(c.Tokens, 10)
-		}
-		if times {
-			one += "@" + ms(c.AtNS)
-		}
-		out = append(out, one)
-	}
-	if int64(len(out)) != rec.Chunks {
-		return fmt.Sprintf("%d logged but %d counted", len(out), rec.Chunks)
-	}
-	return runs(out)
-}
-
-func runs(list []string) string {
-	var out []string
-	for i := 0; i < len(list); {
-		j := i
-		for j < len(list) && list[j] == list[i] {
-			j++
-		}
-		if j-i > 1 {
-			out = append(out, fmt.Sprintf("%s*%d", list[i], j-i))
-		} else {
-			out = append(out, list[i])
-		}
-		i = j
-	}
-	return "[" + strings.Join(out, " ") + "]"
-}
-
-func short(s string) string {
-	if len(s) > 80 {
-		return fmt.Sprintf("%s…%s(%d)", s[:16], s[len(s)-16:], len(s))
-	}
-	return s
-}
-
-func ms(ns int64) string {
-	if ns == sweep.None {
-		return "-"
-	}
-	return strconv.FormatFloat(float64(ns)/1e6, 'g', -1, 64)
-}
-
-func number(n int64) string {
-	if n == sweep.None {
-		return "-"
-	}
-	return strconv.FormatInt(n, 10)
-}
-
-func counted(n int64, source string) string {
-	if n == sweep.None {
-		return "-" + source
-	}
-	return number(n) + "/" + source
 }
 
 // reordered writes each JSON event of a body with its keys in alphabetical order.
