@@ -2,8 +2,10 @@ package cue
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/inference-sweep/sweep/schema"
 )
@@ -13,12 +15,17 @@ import (
 var vendorFolder = filepath.Join("cue.mod", "pkg", filepath.FromSlash(schema.ImportPath))
 
 // Vendor writes what the cue command and editors need to understand a sweep in dir without a network: a module file,
-// and the schema's files. A file that exists is kept, unless update asks for the schema's to be replaced (the module
+// and the schema's files. They go to the root of the module that dir is in, or to dir where it is in none; the schema's
+// own module needs no copy. A file that exists is kept, unless update asks for the schema's to be replaced (the module
 // file is the user's: it is never replaced). It lists the files it wrote.
 func Vendor(dir string, update bool) (written []string, err error) {
-	root, err := filepath.Abs(dir)
+	full, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("vendoring the schema: %w", err)
+	}
+	m, err := moduleOf(full)
+	if err != nil {
+		return nil, err
 	}
 	write := func(path, text string, replace bool) error {
 		if _, err := os.Stat(path); err == nil && !replace {
@@ -33,12 +40,16 @@ func Vendor(dir string, update bool) (written []string, err error) {
 		written = append(written, path)
 		return os.WriteFile(path, []byte(text), 0o666)
 	}
-	if err := write(filepath.Join(root, "cue.mod", "module.cue"), moduleFile, false); err != nil {
+	if err := write(filepath.Join(m.root, "cue.mod", "module.cue"), moduleFile, false); err != nil {
 		return written, fmt.Errorf("vendoring the schema: %w", err)
 	}
-	folder := filepath.Join(root, vendorFolder)
-	for name, text := range schemaFiles() {
-		if err := write(filepath.Join(folder, name), string(text), update); err != nil {
+	folder := filepath.Join(m.root, vendorFolder)
+	if m.schemaFolder != folder {
+		return written, nil
+	}
+	files := schemaFiles()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := write(filepath.Join(folder, name), string(files[name]), update); err != nil {
 			return written, fmt.Errorf("vendoring the schema: %w", err)
 		}
 	}
