@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/inference-sweep/sweep/schema"
 	"github.com/inference-sweep/sweep/sweep"
 	"github.com/inference-sweep/sweep/sweep/analysis"
 	"github.com/inference-sweep/sweep/sweep/stats"
@@ -136,12 +135,10 @@ func (d *derivation) unlike(cell, reference *sweep.PlanCell, factor string) bool
 	if a.LoadKind() != b.LoadKind() {
 		return true
 	}
-	inputs := otherLength(a.Contract.Prompt.Length, b.Contract.Prompt.Length)
-	outputs := otherLength(a.Contract.Output.Length, b.Contract.Output.Length)
+	inputs := a.Contract.Prompt.Length.Fixed != b.Contract.Prompt.Length.Fixed
+	outputs := a.Contract.Output.Length.Fixed != b.Contract.Output.Length.Fixed
 	return (inputs || outputs) && !d.variesLength(factor, a)
 }
-
-func otherLength(a, b schema.Lengths) bool { return a.Fixed != b.Fixed }
 
 // lengthRoots are where a cell's lengths are.
 var lengthRoots = []string{"contract.prompt.**", "contract.output.**"}
@@ -155,9 +152,8 @@ func (d *derivation) variesLength(name string, cell *sweep.Cell) bool {
 		}
 		ofLength := func(path string) bool { return matches(lengthRoots, path) }
 		level := textOf(cell.At[name])
-		isLevel := func(l schema.Lengths) bool { return level == fmt.Sprint(l.Fixed) }
-		return slices.ContainsFunc(f.Sets, ofLength) ||
-			isLevel(cell.Contract.Prompt.Length) || isLevel(cell.Contract.Output.Length) ||
+		prompt, output := cell.Contract.Prompt.Length.Fixed, cell.Contract.Output.Length.Fixed
+		return slices.ContainsFunc(f.Sets, ofLength) || level == fmt.Sprint(prompt) || level == fmt.Sprint(output) ||
 			!slices.ContainsFunc(f.Couples, func(path string) bool { return !ofLength(path) })
 	}
 	return false

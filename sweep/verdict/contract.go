@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/inference-sweep/sweep/schema"
 	"github.com/inference-sweep/sweep/sweep"
 )
 
@@ -13,27 +12,28 @@ import (
 type claim struct {
 	leaf   string
 	key    string
-	asked  func(*schema.Contract) string
+	asked  func(*sweep.Cell) string
 	agrees func(asked, seen string) agreement
 }
 
 var claims = []claim{
-	{"contract.engine.revision", sweep.ObsEngineVersion, func(c *schema.Contract) string { return c.Engine.Revision }, agreeRevision},
-	{"contract.engine.image", sweep.ObsImage, func(c *schema.Contract) string { return c.Engine.Image }, agreeDigest},
-	{"contract.model.revision", sweep.ObsModelRoot, func(c *schema.Contract) string { return c.Model.Revision }, agreeSnapshot},
-	{"contract.hardware.gpu", sweep.ObsGPUNames, func(c *schema.Contract) string { return c.Hardware.Gpu }, agreeGPUs},
-	{"contract.hardware.gpus", sweep.ObsGPUs, func(c *schema.Contract) string { return strconv.FormatInt(c.Hardware.Gpus, 10) }, agreeCount},
-	{"contract.hardware.driver", sweep.ObsDriver, func(c *schema.Contract) string { return c.Hardware.Driver }, agreeNumbers},
-	{"contract.hardware.cuda", sweep.ObsCUDA, func(c *schema.Contract) string { return c.Hardware.Cuda }, agreeNumbers},
+	{"contract.engine.revision", sweep.ObsEngineVersion, func(c *sweep.Cell) string { return c.Contract.Engine.Revision }, agreeRevision},
+	{"contract.engine.image", sweep.ObsImage, func(c *sweep.Cell) string { return c.Contract.Engine.Image }, agreeDigest},
+	{"contract.model.revision", sweep.ObsModelRoot, func(c *sweep.Cell) string { return c.Contract.Model.Revision }, agreeSnapshot},
+	{"contract.hardware.gpu", sweep.ObsGPUNames, func(c *sweep.Cell) string { return c.Contract.Hardware.Gpu }, agreeGPUs},
+	{"contract.hardware.gpus", sweep.ObsGPUs, func(c *sweep.Cell) string { return strconv.FormatInt(c.Contract.Hardware.Gpus, 10) }, agreeCount},
+	{"contract.hardware.driver", sweep.ObsDriver, func(c *sweep.Cell) string { return c.Contract.Hardware.Driver }, agreeNumbers},
+	{"contract.hardware.cuda", sweep.ObsCUDA, func(c *sweep.Cell) string { return c.Contract.Hardware.Cuda }, agreeNumbers},
 	{"contract.hardware.powerLimit", sweep.ObsPowerLimit, askedWatts, agreeWatts},
-	{"contract.hardware.host", sweep.ObsHost, func(c *schema.Contract) string { return c.Hardware.Host }, agreeHost},
+	{"contract.hardware.host", sweep.ObsHost, func(c *sweep.Cell) string { return c.Contract.Hardware.Host }, agreeHost},
 }
 
-func askedWatts(c *schema.Contract) string {
-	if c.Hardware.PowerLimit == nil {
+func askedWatts(c *sweep.Cell) string {
+	limit := c.Contract.Hardware.PowerLimit
+	if limit == nil {
 		return ""
 	}
-	return strconv.FormatFloat(*c.Hardware.PowerLimit, 'g', -1, 64)
+	return strconv.FormatFloat(*limit, 'g', -1, 64)
 }
 
 const modelLeaf = "contract.model.id"
@@ -47,7 +47,7 @@ func checkContract(j *judged) {
 		if embedded && claim.key != sweep.ObsEngineVersion {
 			continue
 		}
-		asked := claim.asked(&c.Contract)
+		asked := claim.asked(c)
 		seen := j.observed.texts(claim.key)
 		if asked == "" || len(seen) == 0 {
 			continue

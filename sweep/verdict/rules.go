@@ -100,7 +100,7 @@ var rules = map[string]rule{
 	empty:       {suspect: 0.01, invalid: never, words: "%s", read: "ome-projects/ome#781"},
 
 	fewSamples:   {always: sweep.Note, words: "%s", read: "vllm-project/guidellm#243"},
-	fewBlocks:    {least: 5, always: sweep.Note, words: "%d blocks count: with fewer than %d an interval is wide"},
+	fewBlocks:    {least: 5, always: sweep.Note, words: "blocks that count: %d; with fewer than %d an interval is wide"},
 	underpowered: {always: sweep.Note, words: "smallest difference that %d blocks could show: %s (margin %s)"},
 	noSLO:        {always: sweep.Suspect, words: "no latency bar (contract.slo): throughput without one is not a serving result"},
 	qualityUnpinned: {always: sweep.Note,
