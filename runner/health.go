@@ -45,7 +45,7 @@ func (h *health) take(r *sweep.Request, limit float64) error {
 // sentence names the commonest kind of failure, and what was said last.
 func (h *health) sentence() string {
 	if h.failed == 0 {
-		return "none was due"
+		return "none was due, because answers took longer than the window lasts"
 	}
 	kinds := make([]string, 0, len(h.kinds))
 	for kind := range h.kinds {

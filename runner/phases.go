@@ -29,6 +29,12 @@ func (x *trial) before(ctx context.Context) error {
 			return err
 		}
 	}
+	if s.again {
+		if err := x.observe("server", sweep.ObsRestarted, true); err != nil {
+			return err
+		}
+		s.again = false
+	}
 	if s.cold {
 		if err := x.sequence(ctx, sweep.PhaseCold, coldRequests); err != nil {
 			return err

@@ -21,6 +21,8 @@ type server struct {
 	cold bool
 	// perWord is how many tokens the server makes of a word of a text prompt.
 	perWord float64
+	// again says that this server was lost and had to be opened once more for trials that shared it.
+	again bool
 	// suspect says that the last trial failed: the server has to answer before it is used again.
 	suspect bool
 }
@@ -41,25 +43,30 @@ func lifeOf(cell *sweep.PlanCell, t sweep.Trial) string {
 
 // need sees to it that the server is up which a trial needs.
 func (r *runner) need(ctx context.Context, cell *sweep.PlanCell, t sweep.Trial) error {
-	if s := r.server; s != nil && s.life == lifeOf(cell, t) && !s.gone() && !r.mustRestart(ctx, cell) {
+	s := r.server
+	same := s != nil && s.life == lifeOf(cell, t)
+	if same && !s.gone() && !s.spentFor(cell) && !r.silent(ctx) {
 		return nil
 	}
 	if err := r.stop(ctx); err != nil {
 		return err
 	}
-	return r.open(ctx, cell, t)
+	if err := r.open(ctx, cell, t); err != nil {
+		return err
+	}
+	// Within one life, only a server that was lost is opened again, but for a cache that is made by restarting it.
+	r.server.again = same && !s.spentFor(cell)
+	return nil
 }
 
-// mustRestart says that the server which is up cannot serve the cell as it is: its cache is to be made by a restart, or
-// it does not answer any more.
-func (r *runner) mustRestart(ctx context.Context, cell *sweep.PlanCell) bool {
-	s := r.server
-	launched := !s.Launch.Attached
-	if cache := cell.Cell.Contract.PrefixCache; launched && cache.Enabled && cache.By == "restart" && !s.cold {
-		return true
-	}
-	return s.suspect && s.Probe(ctx) != nil
+// spentFor says that the server was used, and that the cell's cache is to be made by a restart.
+func (s *server) spentFor(cell *sweep.PlanCell) bool {
+	cache := cell.Cell.Contract.PrefixCache
+	return !s.Launch.Attached && cache.Enabled && cache.By == "restart" && !s.cold
 }
+
+// silent says that the server failed a trial and does not answer any more.
+func (r *runner) silent(ctx context.Context) bool { return r.server.suspect && r.server.Probe(ctx) != nil }
 
 func (s *server) gone() bool {
 	select {
