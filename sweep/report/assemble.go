@@ -61,7 +61,7 @@ func (s *scope) leftOut() []Entry {
 		blocks := map[string][]int{}
 		for _, r := range s.Derived.Goodput {
 			if r.Cell == sub.name && r.Block > 0 && r.Verdict == string(sweep.Invalid) {
-				why := "invalid: " + strings.Join(r.Flags, ", ")
+				why := "invalid: " + strings.Join(sub.invalidIn(r), ", ")
 				blocks[why] = append(blocks[why], r.Block)
 			}
 		}
@@ -75,6 +75,20 @@ func (s *scope) leftOut() []Entry {
 		}
 	}
 	return entries
+}
+
+// invalidIn are the codes that invalidate a block.
+func (sub subject) invalidIn(r sweep.GoodputRow) []string {
+	var codes []string
+	for _, f := range sub.lost {
+		if f.Block == r.Block && f.Severity == sweep.Invalid {
+			codes = append(codes, f.Code)
+		}
+	}
+	if len(codes) == 0 {
+		return r.Flags
+	}
+	return codes
 }
 
 // blockList names blocks: "block 3", "blocks 1, 2, 5".
@@ -113,17 +127,17 @@ func statusWords(status, reason string) string {
 	return status + ": " + reason
 }
 
-// sourceLength is the longest value of the provenance that stands under a table; the rest lies beside it.
-const sourceLength = 120
+// sourceKeys are the parts of the provenance that stand under a table; the rest lies beside it.
+var sourceKeys = []string{"version", "commit", "database", "host"}
 
-// source says in one line what made the table: the command and the provenance's short values.
+// source says in one line what made the table.
 func (s *scope) source() []Entry {
 	var parts []string
 	if s.Command != "" {
 		parts = append(parts, s.Command)
 	}
-	for _, key := range slices.Sorted(maps.Keys(s.Provenance)) {
-		if v := s.Provenance[key]; v != "" && len(v) <= sourceLength && !strings.ContainsAny(v, "\n\r") {
+	for _, key := range sourceKeys {
+		if v := s.Provenance[key]; v != "" {
 			parts = append(parts, key+" "+v)
 		}
 	}

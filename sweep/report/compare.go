@@ -72,6 +72,9 @@ func (s *scope) compareRow(r *sweep.ComparisonRow, against bool) Row {
 	if ratio.Missing() {
 		s.dash(quantity(r.Metric)+" of "+r.Cell, s.whyNoRatio(sub, r))
 	}
+	if finite(r.PHolm) == nil {
+		s.dash("p", "fewer than 3 pairs, or the comparison is refused")
+	}
 	verdict := ""
 	if r.Outcome == "refused" {
 		verdict = string(sweep.Invalid)

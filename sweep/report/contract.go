@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/inference-sweep/sweep/schema"
 	"github.com/inference-sweep/sweep/sweep"
 )
 
@@ -213,14 +212,19 @@ func sayPrecision(c *sweep.Cell) []string {
 
 func sayWorkload(c *sweep.Cell) []string {
 	p := c.Contract.Prompt
-	clauses := []string{"prompt " + sayLengths(p.Length)}
+	clauses := []string{"prompt " + sayLengths(c, false)}
 	if p.Shared != nil {
 		clauses = append(clauses, fmt.Sprintf("its first %d shared in %s", p.Shared.Tokens, plural(int(p.Shared.Groups), "group")))
 	}
-	return append(clauses, "output "+sayLengths(c.Contract.Output.Length))
+	return append(clauses, "output "+sayLengths(c, true))
 }
 
-func sayLengths(l schema.Lengths) string {
+// sayLengths says the distribution of the cell's output lengths, or of its prompts'.
+func sayLengths(c *sweep.Cell, output bool) string {
+	l := c.Contract.Prompt.Length
+	if output {
+		l = c.Contract.Output.Length
+	}
 	switch {
 	case l.Uniform != nil:
 		return fmt.Sprintf("uniform %d to %d tokens", l.Uniform.Min, l.Uniform.Max)
@@ -232,7 +236,7 @@ func sayLengths(l schema.Lengths) string {
 	case l.Trace != "":
 		return "the lengths in " + l.Trace
 	}
-	return fmt.Sprintf("%d tokens", l.Fixed)
+	return plural(int(l.Fixed), "token")
 }
 
 func saySampling(c *sweep.Cell) []string {
@@ -296,16 +300,17 @@ func sayCache(c *sweep.Cell) []string {
 func sayLoad(c *sweep.Cell) []string {
 	switch l := c.Contract.Load; {
 	case l.Open != nil:
-		return sayOpen(l.Open)
+		return sayOpen(c)
 	case l.Closed != nil && l.Closed.Think != "":
-		return []string{"closed loop", fmt.Sprintf("%d clients", l.Closed.Clients), "thinking " + string(l.Closed.Think) + " between requests"}
+		return []string{"closed loop", plural(int(l.Closed.Clients), "client"), "thinking " + string(l.Closed.Think) + " between requests"}
 	case l.Closed != nil:
-		return []string{"closed loop", fmt.Sprintf("%d clients", l.Closed.Clients)}
+		return []string{"closed loop", plural(int(l.Closed.Clients), "client")}
 	}
 	return []string{"burst", "everything at once"}
 }
 
-func sayOpen(o *schema.Open) []string {
+func sayOpen(c *sweep.Cell) []string {
+	o := c.Contract.Load.Open
 	arrival := map[string]string{"poisson": "Poisson arrivals", "constant": "constant gaps"}[o.Arrival]
 	switch {
 	case o.Arrival == "gamma" && o.Shape != nil:
@@ -332,10 +337,10 @@ func saySLO(c *sweep.Cell) []string {
 	var clauses []string
 	for _, bar := range []struct {
 		term string
-		most schema.Duration
-	}{{"TTFT", slo.Ttft}, {"TPOT", slo.Tpot}, {"E2E", slo.E2e}} {
+		most string
+	}{{"TTFT", string(slo.Ttft)}, {"TPOT", string(slo.Tpot)}, {"E2E", string(slo.E2e)}} {
 		if bar.most != "" {
-			clauses = append(clauses, bar.term+" ≤ "+spaced(string(bar.most)))
+			clauses = append(clauses, bar.term+" ≤ "+spaced(bar.most))
 		}
 	}
 	return append(clauses, "judged "+from, "meant for "+number(100*slo.Attainment)+" % of requests")
@@ -351,11 +356,11 @@ func sayMeasure(c *sweep.Cell) []string {
 	default:
 		extent = fmt.Sprintf("%d requests", m.Requests)
 	}
-	return []string{extent, "after " + sayWarmup(c.Warmup)}
+	return []string{extent, "after " + sayWarmup(c)}
 }
 
-func sayWarmup(w schema.Warmup) string {
-	switch {
+func sayWarmup(c *sweep.Cell) string {
+	switch w := c.Warmup; {
 	case w.Until != "" && w.Duration != "":
 		return "a warm-up until latencies settle (at most " + spaced(string(w.Duration)) + ")"
 	case w.Until != "":

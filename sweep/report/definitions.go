@@ -17,5 +17,6 @@ var (
 	defBlocks     = Entry{"blocks", "repeats that the figures rest on; a block without a valid trial is left out and named"}
 	defDash       = Entry{dash, "does not exist; the reason is given below"}
 	defVerdict    = Entry{"verdict", "valid; suspect: read with care; invalid: not a result, shown so that nobody looks for it"}
+	defCount      = Entry{"n", "successful measured requests of all blocks; for gap and ITL, the times between their chunks or tokens"}
 	defErrors     = Entry{"failed", "share of the due requests that failed; latencies are of the others"}
 )

@@ -30,7 +30,7 @@ type Input struct {
 	Cells func(name string) bool
 	// SLO is the bars that the rows were judged by again (ttft=200ms,tpot=50ms), or empty for the contract's own.
 	SLO string
-	// Provenance says where the figures come from: tool, commit, database. Values of one line are printed.
+	// Provenance says where the figures come from. Tables print what it has of version, commit, database and host.
 	Provenance map[string]string
 	// Command is what prints this table again.
 	Command string

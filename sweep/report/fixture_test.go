@@ -196,7 +196,7 @@ func (f *figures) flag(cell string, block int, code string, severity sweep.Sever
 	f.Derived.Flags = append(f.Derived.Flags, sweep.Flag{Cell: cell, Block: block, Code: code, Severity: severity, Detail: detail})
 }
 
-var provenance = map[string]string{"version": "sweep 0.1.0", "commit": "4f2a9c1", "database": "sweep.db, sha256 9d0f…c2", "source": "package x\n\n…"}
+var provenance = map[string]string{"version": "0.1.0", "commit": "4f2a9c1", "database": "sweep.db, sha256 9d0f…c2", "source": "package x\n\n…"}
 
 // night is a clean night: the embedded example, seven cells, six blocks, nothing to doubt.
 func night(t testing.TB) Input {
@@ -284,6 +284,13 @@ func storm(t testing.TB) Input {
 			for _, fl := range c.Flags {
 				f.flag(c.Name(), 0, fl.Code, fl.Severity, fl.Detail)
 			}
+		case c.Name() == "rate=2":
+			f.Derived.Goodput = append(f.Derived.Goodput, sweep.GoodputRow{Cell: "rate=2", LeftOut: 2, Verdict: "invalid"})
+			for b := 1; b <= 2; b++ {
+				f.Derived.Goodput = append(f.Derived.Goodput, sweep.GoodputRow{Cell: "rate=2", Block: b, Due: 1000, OK: 1000, Verdict: "invalid", Flags: []string{"mixed-models"}})
+				f.flag("rate=2", b, "mixed-models", sweep.Invalid, "gpt-tiny answered where llama was asked for")
+			}
+			continue
 		case c.Name() == "rate=4":
 			m.leftOut, m.n, m.verdict = 1, 640, "valid"
 			f.Derived.Goodput = append(f.Derived.Goodput, sweep.GoodputRow{Cell: "rate=4", Block: 3, Due: 640, OK: 640, Verdict: "invalid", Flags: []string{"late-sends"}})

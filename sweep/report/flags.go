@@ -74,7 +74,7 @@ func meanings(flags []sweep.Flag) []Mark {
 		c := charge{f.Code, f.Severity}
 		known := slices.ContainsFunc(marks, func(m Mark) bool { return m.Code == c.code && m.Severity == c.severity })
 		if !known && f.Detail != "" && c.meaning() != "" {
-			marks = append(marks, Mark{Letter: c.code, Code: c.code, Severity: c.severity, Meaning: c.meaning()})
+			marks = append(marks, Mark{Term: c.code, Code: c.code, Severity: c.severity, Meaning: c.meaning()})
 		}
 	}
 	return marks

@@ -69,6 +69,7 @@ func TestStorm(t *testing.T) {
 	}
 	table := build(t, "goodput", storm(t))
 	golden(t, "storm_goodput_markdown", write(t, table, "markdown", Options{}))
+	golden(t, "storm_goodput_latex", write(t, table, "latex", Options{Standalone: true}))
 	golden(t, "storm_goodput_json", write(t, table, "json", Options{}))
 }
 

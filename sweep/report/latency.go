@@ -49,7 +49,7 @@ func (s *scope) latency() *Table {
 	definitions = append(definitions, same...)
 	s.verdictColumn(t)
 	t.View = s.latencyView()
-	return s.finish(t, append(definitions, defPercentile, defBetween, defErrors, defBlocks)...)
+	return s.finish(t, append(definitions, defPercentile, defBetween, defCount, defErrors, defBlocks)...)
 }
 
 // timings are the metrics to show. Times from due are shown where they differ from those from sent; where they do not,
@@ -157,16 +157,6 @@ func percent(share *float64) Value {
 	}
 	x := 100 * *share
 	return plain(&x, significant2)
-}
-
-// latencyOf is the row of a cell over all its blocks.
-func (s *scope) latencyOf(cell string, phase sweep.Phase, metric string) *sweep.LatencyRow {
-	for i, r := range s.Derived.Latency {
-		if r.Cell == cell && r.Block == 0 && r.Phase == phase && r.Metric == metric {
-			return &s.Derived.Latency[i]
-		}
-	}
-	return nil
 }
 
 // verdictColumn adds a column of verdicts where some row is not valid.

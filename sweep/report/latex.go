@@ -309,7 +309,7 @@ func (t *Table) shortMarks() []string {
 	var notes []string
 	for _, m := range t.Legend.Marks {
 		switch e := m.entry(); {
-		case m.Letter == m.Code: // the rows carry the codes themselves
+		case m.Term == m.Code: // the rows carry the codes themselves
 		case m.Letter != "":
 			notes = append(notes, fmt.Sprintf("\\item[%s] %s.", m.Letter, latex(e.Text)))
 		default:
@@ -345,7 +345,7 @@ func (t *Table) notes() []string {
 func (t *Table) markNumbers() []Entry {
 	var entries []Entry
 	for _, m := range t.Legend.Marks {
-		if m.Letter == m.Code {
+		if m.Term == m.Code {
 			entries = append(entries, m.entry())
 			continue
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
@@ -53,21 +54,21 @@ func contractTitle(contract []Entry) string {
 
 // line is a detail of a flag: whose, and what.
 func (e Entry) line() string {
-	if e.Term == "and" {
+	switch e.Term {
+	case "and":
 		return e.Term + " " + e.Text
+	case everyRow, wholeSweep:
+		return e.Text
 	}
 	return e.Term + ": " + e.Text
 }
 
 // entry says a mark in words.
 func (m Mark) entry() Entry {
-	if m.Letter == m.Code {
+	if m.Term == m.Code {
 		return Entry{m.Code, m.Meaning}
 	}
-	term := m.Letter
-	if term == "" {
-		term = everyRow
-	}
+	term := cmp.Or(m.Letter, m.Term)
 	text := m.Code + " (" + string(m.Severity) + ")"
 	if m.Meaning != "" {
 		text += ": " + m.Meaning
@@ -119,17 +120,20 @@ func listed(e Entry, term, width int, indent string) string {
 	return indent + e.Term + strings.Repeat(" ", term-twwidth.Width(e.Term)+gutter) + body + "\n"
 }
 
+// glue stands for a space at which no line is broken, while lines are made. Printable text does not have it.
+const glue = "\x00"
+
 // wrapped breaks text at spaces into lines of at most width; all but the first begin with hang. A word that is wider
 // stands alone on its line.
 func wrapped(text string, width int, hang string) string {
 	var lines []string
 	for paragraph := range strings.SplitSeq(printable(text), "\n") {
 		line := ""
-		for _, word := range strings.Fields(paragraph) {
+		for _, word := range strings.Fields(strings.ReplaceAll(paragraph, " %", glue+"%")) {
 			switch {
 			case line == "":
 				line = word
-			case twwidth.Width(line)+1+twwidth.Width(word) <= width:
+			case twwidth.Width(line)+1+twwidth.Width(word)+strings.Count(line+word, glue) <= width:
 				line += " " + word
 			default:
 				lines = append(lines, line)
@@ -138,5 +142,5 @@ func wrapped(text string, width int, hang string) string {
 		}
 		lines = append(lines, line)
 	}
-	return strings.Join(lines, "\n"+hang)
+	return strings.ReplaceAll(strings.Join(lines, "\n"+hang), glue, " ")
 }

@@ -30,10 +30,11 @@ func (c charge) meaning() string {
 }
 
 // mark turns the flags of the shown cells into marks. A note that every cell carries is said once, of all rows; what
-// is suspect or invalid always stands beside its row.
+// is suspect or invalid always stands beside its row. What only blocks carry that no figure uses needs no letter.
 func (s *scope) mark() {
-	for _, c := range s.charges() {
-		m := Mark{Code: c.code, Severity: c.severity, Meaning: c.meaning(), Details: s.details(c)}
+	used := s.charges(subject.counted)
+	for _, c := range used {
+		m := Mark{Term: everyRow, Code: c.code, Severity: c.severity, Meaning: c.meaning(), Details: s.details(c, subject.counted)}
 		if m.Severity != sweep.Note || !s.everywhere(c) {
 			m.Letter = letter(s.lettered())
 			for i := range s.cells {
@@ -44,17 +45,29 @@ func (s *scope) mark() {
 		}
 		s.marks = append(s.marks, m)
 	}
+	for _, c := range s.charges(subject.leftOut) {
+		if c.severity == sweep.Invalid && !slices.Contains(used, c) {
+			s.marks = append(s.marks, Mark{Term: leftOutBlocks, Code: c.code, Severity: c.severity, Meaning: c.meaning(),
+				Details: s.details(c, subject.leftOut)})
+		}
+	}
 	for _, f := range s.sweepFlags() {
 		s.markSweep(f)
 	}
 }
+
+// leftOutBlocks is the term of what is said of blocks that no figure uses.
+const leftOutBlocks = "left out"
+
+func (sub subject) counted() []sweep.Flag { return sub.flags }
+func (sub subject) leftOut() []sweep.Flag { return sub.lost }
 
 // markSweep adds a flag of the whole sweep, which needs no letter.
 func (s *scope) markSweep(f sweep.Flag) {
 	at := slices.IndexFunc(s.marks, func(m Mark) bool { return m.Code == f.Code && m.Severity == f.Severity && m.Letter == "" })
 	if at < 0 {
 		at = len(s.marks)
-		s.marks = append(s.marks, Mark{Code: f.Code, Severity: f.Severity, Meaning: charge{f.Code, f.Severity}.meaning()})
+		s.marks = append(s.marks, Mark{Term: wholeSweep, Code: f.Code, Severity: f.Severity, Meaning: charge{f.Code, f.Severity}.meaning()})
 	}
 	if f.Detail != "" {
 		s.marks[at].Details = append(s.marks[at].Details, Entry{wholeSweep, f.Detail})
@@ -75,10 +88,10 @@ func (s *scope) lettered() int {
 }
 
 // charges are those of the shown cells: the worst first, then in the glossary's order.
-func (s *scope) charges() []charge {
+func (s *scope) charges(of func(subject) []sweep.Flag) []charge {
 	var charges []charge
 	for _, sub := range s.cells {
-		for _, f := range sub.flags {
+		for _, f := range of(sub) {
 			if c := (charge{f.Code, f.Severity}); !slices.Contains(charges, c) {
 				charges = append(charges, c)
 			}
@@ -105,16 +118,19 @@ func (s *scope) everywhere(c charge) bool {
 	return !slices.ContainsFunc(s.cells, func(sub subject) bool { return !c.of(sub.flags) })
 }
 
-// detailsShown is how many lines of numbers a flag has in a legend.
-const detailsShown = 5
+// detailsShown is how many lines of numbers a flag has in a legend; a note has fewer.
+const (
+	detailsShown     = 5
+	noteDetailsShown = 2
+)
 
 // details are a charge's numbers: cells that say the same share a line, and of many blocks the first is named.
-func (s *scope) details(c charge) []Entry {
+func (s *scope) details(c charge, of func(subject) []sweep.Flag) []Entry {
 	var details []Entry
 	cells := map[string][]string{}
 	for _, sub := range s.cells {
-		text := sub.detailOf(c)
-		if text == "" {
+		text := c.detail(of(sub))
+		if text == "" || strings.Contains(c.meaning(), text) {
 			continue
 		}
 		if cells[text] == nil {
@@ -125,9 +141,13 @@ func (s *scope) details(c charge) []Entry {
 	for i, d := range details {
 		details[i].Term = s.nameAll(cells[d.Text])
 	}
-	if len(details) > detailsShown {
-		more := fmt.Sprintf("%d more, in the table of flags", len(details)-detailsShown)
-		details = append(details[:detailsShown], Entry{"and", more})
+	most := detailsShown
+	if c.severity == sweep.Note {
+		most = noteDetailsShown
+	}
+	if len(details) > most {
+		more := fmt.Sprintf("%d more, in the table of flags", len(details)-most)
+		details = append(details[:most], Entry{"and", more})
 	}
 	return details
 }
@@ -140,11 +160,11 @@ func (s *scope) nameAll(cells []string) string {
 	return strings.Join(cells, ", ")
 }
 
-// detailOf is what the cell's flags of one charge say of the cell as such, and of its first block.
-func (sub subject) detailOf(c charge) string {
+// detail is what a cell's flags of one charge say of the cell as such, and of its first block.
+func (c charge) detail(flags []sweep.Flag) string {
 	var parts []string
 	blocks := 0
-	for _, f := range sub.flags {
+	for _, f := range flags {
 		switch {
 		case c != charge{f.Code, f.Severity}:
 		case f.Block > 0 && blocks > 0:

@@ -24,17 +24,12 @@ func WritePlans(w io.Writer, plans []PlanAndInfo, format string) error {
 	if format == "json" {
 		return writePlanJSON(w, plans, true)
 	}
+	tables := make([]*Table, len(plans))
+	var o Options
 	for i, p := range plans {
-		if i > 0 {
-			if _, err := io.WriteString(w, "\n\n"); err != nil {
-				return err
-			}
-		}
-		if err := WritePlan(w, p.Plan, format, p.Info); err != nil {
-			return err
-		}
+		tables[i], o = planTable(p.Plan, p.Info), p.Info.Options
 	}
-	return nil
+	return WriteAll(w, tables, format, o)
 }
 
 func planTable(p *sweep.Plan, info PlanInfo) *Table {
@@ -42,31 +37,30 @@ func planTable(p *sweep.Plan, info PlanInfo) *Table {
 	t := s.table("plan", "Plan")
 	t.Columns = []Column{
 		{Name: "cell", Key: true},
-		{Name: "what moved, from → to", Wrap: true},
 		{Name: "blocks", Number: true},
 		{Name: "requests", Unit: "a block", Number: true},
+		{Name: "what moved, from → to", Wrap: true},
 	}
 	for _, sub := range s.cells {
 		row := s.row("", sub, "")
-		row.Values = []Value{words(sub.label()), words(sub.movedWords()), count(p.Blocks), count(sub.cell.Requests)}
+		row.Values = []Value{words(sub.label()), count(p.Blocks), count(sub.cell.Requests), words(sub.movedWords(row.Verdict))}
 		if sub.alias != "" {
-			row.Values[2], row.Values[3] = count(0), count(0)
+			row.Values[1], row.Values[2] = count(0), count(0)
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	s.verdictColumn(t)
 	t.View = s.planView()
 	s.finish(t,
 		Entry{"cell", "one point of the matrix: the baseline, a factor at another level, or a grid's point; (= name) is the same measurement under another name, run once"},
-		Entry{"what moved", "every setting in which the cell differs from the baseline"},
+		Entry{"what moved", "every setting in which the cell differs from the baseline: of the contract, unless its path begins with another part of the cell (target, server, measure, warmup, tail, timeout)"},
 		Entry{"requests", "expected to be due in the measured window of one block"})
 	t.Legend.Totals = planTotals(p, info)
 	t.Legend.Source, t.Legend.LeftOut = nil, nil
 	return t
 }
 
-// movedWords list a cell's moves, one a line.
-func (sub subject) movedWords() string {
+// movedWords list a cell's moves, one a line, and what is wrong with them.
+func (sub subject) movedWords(verdict string) string {
 	switch {
 	case sub.name == sweep.Baseline:
 		return "the reference"
@@ -77,10 +71,13 @@ func (sub subject) movedWords() string {
 	}
 	lines := make([]string, len(sub.cell.Moved))
 	for i, m := range sub.cell.Moved {
-		lines[i] = m.Path + ": " + level(m.From) + " → " + level(m.To)
+		lines[i] = strings.TrimPrefix(m.Path, "contract.") + ": " + level(m.From) + " → " + level(m.To)
 		if slices.ContainsFunc(sub.cell.Undeclared, func(u sweep.Move) bool { return u.Path == m.Path }) {
 			lines[i] += " (undeclared)"
 		}
+	}
+	if verdict != sweep.VerdictValid {
+		lines = append(lines, sub.doubts(verdict))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -12,6 +12,7 @@ import (
 // scope is the part of an input that one table shows: its cells in plan order, and their flags.
 type scope struct {
 	Input
+	rows
 	cells []subject
 	marks []Mark
 	// missing collects why entries are dashes, while a table is made.
@@ -23,13 +24,13 @@ type subject struct {
 	name  string
 	cell  *sweep.PlanCell
 	alias string // the first name of the same measurement, or empty
-	// flags are those of the cell: its own, and those of its blocks.
-	flags []sweep.Flag
-	marks []int // positions in scope.marks
+	// flags are those of the cell as such and of the blocks that its figures use, lost those of blocks left out.
+	flags, lost []sweep.Flag
+	marks       []int // positions in scope.marks
 }
 
 func newScope(in Input) *scope {
-	s := &scope{Input: in}
+	s := &scope{Input: in, rows: indexed(in.Derived)}
 	for i := range in.Plan.Cells {
 		c := &in.Plan.Cells[i]
 		s.add(subject{name: c.Name(), cell: c, alias: c.AliasOf})
@@ -49,8 +50,24 @@ func (s *scope) add(sub subject) {
 	if s.Cells != nil && !s.Cells(sub.name) {
 		return
 	}
-	sub.flags = s.flagsOf(sub)
+	for _, f := range s.flagsOf(sub) {
+		if f.Block > 0 && s.isLeftOut(sub, f.Block) {
+			sub.lost = append(sub.lost, f)
+		} else {
+			sub.flags = append(sub.flags, f)
+		}
+	}
 	s.cells = append(s.cells, sub)
+}
+
+// isLeftOut says that a cell has no valid trial in a block, but has in another. Where it has in none, the flags of its
+// blocks are what there is to say of the cell.
+func (s *scope) isLeftOut(sub subject, block int) bool {
+	if r := s.pooled(sub.name); r == nil || r.Blocks == 0 {
+		return false
+	}
+	r := s.goodputs[place{sub.name, block}]
+	return r != nil && r.Verdict == string(sweep.Invalid)
 }
 
 // flagsOf collects a cell's flags from the plan, from the verdicts and from the codes on its rows, each once. An
@@ -64,10 +81,8 @@ func (s *scope) flagsOf(sub subject) []sweep.Flag {
 			flags = append(flags, f)
 		}
 	}
-	for _, f := range s.Derived.Flags {
-		if f.Cell == sub.name {
-			add(f)
-		}
+	for _, f := range s.flagged[sub.name] {
+		add(f)
 	}
 	for _, f := range sub.cell.Flags {
 		if sub.name != sweep.TwinName && !hasCode(flags, f.Code) {
@@ -89,8 +104,8 @@ func hasCode(flags []sweep.Flag, code string) bool {
 // sweepFlags are the flags of the sweep as such.
 func (s *scope) sweepFlags() []sweep.Flag {
 	flags := slices.Clone(s.Plan.Flags)
-	for _, f := range s.Derived.Flags {
-		if f.Cell == "" && !slices.Contains(flags, f) {
+	for _, f := range s.flagged[""] {
+		if !slices.Contains(flags, f) {
 			flags = append(flags, f)
 		}
 	}
@@ -107,13 +122,11 @@ func (s *scope) rowCodes(name string) []string {
 			}
 		}
 	}
-	for _, r := range s.Derived.Goodput {
-		if r.Cell == name && r.Block == 0 {
-			add(r.Flags)
-		}
+	if r := s.pooled(name); r != nil {
+		add(r.Flags)
 	}
-	for _, r := range s.Derived.Variance {
-		if r.Cell == name {
+	for _, metric := range judged {
+		if r := s.estimate(name, metric); r != nil {
 			add(r.Flags)
 		}
 	}
@@ -122,8 +135,8 @@ func (s *scope) rowCodes(name string) []string {
 
 // severity is that of the same flag on the first name of an alias, or else the code's mildest.
 func (s *scope) severity(code, first string) sweep.Severity {
-	for _, f := range s.Derived.Flags {
-		if f.Code == code && first != "" && f.Cell == first {
+	for _, f := range s.flagged[first] {
+		if f.Code == code && first != "" {
 			return f.Severity
 		}
 	}
@@ -131,8 +144,8 @@ func (s *scope) severity(code, first string) sweep.Severity {
 }
 
 func (s *scope) detail(code, first string) string {
-	for _, f := range s.Derived.Flags {
-		if f.Code == code && first != "" && f.Cell == first {
+	for _, f := range s.flagged[first] {
+		if f.Code == code && first != "" {
 			return f.Detail
 		}
 	}
@@ -157,6 +170,9 @@ func (sub subject) measured() string {
 
 // row starts a row about a cell with the worst of its own verdict and the cell's own flags.
 func (s *scope) row(section string, sub subject, verdict string, values ...Value) Row {
+	if r := s.pooled(sub.name); r != nil && r.Blocks == 0 && r.LeftOut > 0 {
+		verdict = string(sweep.Invalid)
+	}
 	own := make([]sweep.Flag, 0, len(sub.flags))
 	for _, f := range sub.flags {
 		if f.Block == 0 {
@@ -172,15 +188,21 @@ func worst(a, b string) string {
 	return verdicts[max(slices.Index(verdicts, a), slices.Index(verdicts, b), 0)]
 }
 
-// verdictWords say a verdict and the codes behind it: "invalid: many-factors"; of a cell without figures, its status.
+// verdictWords say a verdict; what invalidates a cell is named ("invalid: many-factors"), what makes it suspect the
+// marks say; of a cell without figures, its status.
 func (s *scope) verdictWords(sub subject, verdict string) string {
 	if s.pooled(sub.name) == nil {
 		status, _ := s.lastTrial(sub)
 		return cmp.Or(status, "not run")
 	}
-	if verdict != string(sweep.Suspect) && verdict != string(sweep.Invalid) {
+	if verdict != string(sweep.Invalid) {
 		return verdict
 	}
+	return sub.doubts(verdict)
+}
+
+// doubts are a verdict and the codes behind it.
+func (sub subject) doubts(verdict string) string {
 	codes := sub.codes(verdict, func(f sweep.Flag) bool { return f.Block == 0 })
 	if len(codes) == 0 {
 		codes = sub.codes(verdict, func(sweep.Flag) bool { return true })
@@ -228,26 +250,6 @@ func (s *scope) lastTrial(sub subject) (status, reason string) {
 		}
 	}
 	return status, reason
-}
-
-// pooled is the goodput row of a cell over all its blocks.
-func (s *scope) pooled(cell string) *sweep.GoodputRow {
-	for i, r := range s.Derived.Goodput {
-		if r.Cell == cell && r.Block == 0 {
-			return &s.Derived.Goodput[i]
-		}
-	}
-	return nil
-}
-
-// estimate is the between-block row of a cell's metric.
-func (s *scope) estimate(cell, metric string) *sweep.VarianceRow {
-	for i, r := range s.Derived.Variance {
-		if r.Cell == cell && r.Metric == metric {
-			return &s.Derived.Variance[i]
-		}
-	}
-	return nil
 }
 
 // dash notes why a figure is missing, once.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,69 +12,6 @@ import (
 
 	"github.com/inference-sweep/sweep/sweep"
 )
-
-// Record is everything that is known of a sweep, a cell or a trial: what `sweep show` prints.
-type Record struct {
-	Title    string    `json:"title"`
-	Sections []Section `json:"sections"`
-}
-
-// Section is a part of a record: terms with what is said of each, or text as it was written.
-type Section struct {
-	Title    string  `json:"title"`
-	Entries  []Entry `json:"entries,omitempty"`
-	Verbatim string  `json:"verbatim,omitempty"`
-}
-
-// WriteRecord prints a record as aligned sections (format table), or as JSON.
-func WriteRecord(w io.Writer, r Record, format string, o Options) error {
-	if o.Width <= 0 {
-		o.Width = defaultWidth
-	}
-	switch format {
-	case "table":
-		_, err := io.WriteString(w, recordText(r, o.Width))
-		return err
-	case "json":
-		return indented(w, r)
-	}
-	return fmt.Errorf("format %q: a record is shown as table or json", format)
-}
-
-func recordText(r Record, width int) string {
-	var out strings.Builder
-	out.WriteString(wrapped(r.Title, width, "") + "\n")
-	for _, s := range r.Sections {
-		out.WriteString("\n" + s.Title + "\n")
-		for line := range strings.Lines(printable(s.Verbatim)) {
-			out.WriteString(strings.TrimRight(indent+line, "\n ") + "\n")
-		}
-		term := 0
-		for _, e := range s.Entries {
-			if n := len([]rune(e.Term)); n <= termWidth {
-				term = max(term, n)
-			}
-		}
-		for _, e := range s.Entries {
-			out.WriteString(listed(e, term, width, indent))
-		}
-	}
-	return out.String()
-}
-
-// with adds a section that says something.
-func (r *Record) with(title string, entries []Entry) {
-	entries = slices.DeleteFunc(entries, func(e Entry) bool { return e.Text == "" })
-	if len(entries) > 0 {
-		r.Sections = append(r.Sections, Section{Title: title, Entries: entries})
-	}
-}
-
-func (r *Record) verbatim(title, text string) {
-	if text != "" {
-		r.Sections = append(r.Sections, Section{Title: title, Verbatim: text})
-	}
-}
 
 // ShowSweep is the record of a whole sweep.
 func ShowSweep(in Input) Record {
@@ -99,11 +35,30 @@ func ShowSweep(in Input) Record {
 	r.with("Contract of all cells", s.contract())
 	r.with("Flags", flagEntries(s.shownFlags()))
 	r.with("Launches", launchEntries(s.Launches))
-	r.with("Provenance", provenanceEntries(s.Provenance))
+	r.provenance(s.Provenance)
 	for _, source := range p.Sources {
-		r.verbatim("Source "+source.Path, source.Text)
+		if s.Provenance["source "+source.Path] == "" {
+			r.verbatim("source "+source.Path, source.Text)
+		}
 	}
 	return r
+}
+
+// provenance adds what is known of where a sweep came from; texts of several lines as they were written.
+func (r *Record) provenance(known map[string]string) {
+	var entries []Entry
+	var texts []string
+	for _, key := range slices.Sorted(maps.Keys(known)) {
+		if strings.Contains(known[key], "\n") {
+			texts = append(texts, key)
+		} else {
+			entries = append(entries, Entry{key, known[key]})
+		}
+	}
+	r.with("Provenance", entries)
+	for _, key := range texts {
+		r.verbatim(key, known[key])
+	}
 }
 
 // complete makes sure that there are derived rows, if only none.
@@ -187,14 +142,6 @@ func launchEntries(launches []sweep.Launch) []Entry {
 	return entries
 }
 
-func provenanceEntries(provenance map[string]string) []Entry {
-	var entries []Entry
-	for _, key := range slices.Sorted(maps.Keys(provenance)) {
-		entries = append(entries, Entry{key, provenance[key]})
-	}
-	return entries
-}
-
 // ShowCell is the record of one cell of a sweep.
 func ShowCell(in Input, name string) (Record, error) {
 	in.Cells = nil
@@ -220,7 +167,7 @@ func ShowCell(in Input, name string) (Record, error) {
 		moved = append(moved, Entry{m.Path, level(m.From) + " → " + level(m.To)})
 	}
 	r.with("Moved against the baseline", moved)
-	r.with("Flags", flagEntries(sub.flags))
+	r.with("Flags", flagEntries(append(sub.flags, sub.lost...)))
 	r.with("Figures, with their 95 % intervals between blocks", s.figureEntries(sub))
 	r.with("Trials", trialEntries(s.Trials, sub.measured()))
 	r.verbatim("The cell as it is resolved", pretty(c))
@@ -398,31 +345,4 @@ func seconds(ns int64) string {
 		return dash
 	}
 	return strconv.FormatFloat(float64(ns)/1e9, 'f', 3, 64) + " s"
-}
-
-// WriteBeside writes what lies beside a table in a file: the full contracts of its sweep, and the provenance.
-func WriteBeside(w io.Writer, in Input) error {
-	type cell struct {
-		Cell    string          `json:"cell"`
-		Digest  string          `json:"digest"`
-		Command []string        `json:"command"`
-		Whole   json.RawMessage `json:"resolved"`
-	}
-	object := struct {
-		Sweep      string            `json:"sweep"`
-		Command    string            `json:"command"`
-		SLO        string            `json:"slo,omitempty"`
-		Analysis   int               `json:"analysis_version"`
-		Cells      []cell            `json:"cells"`
-		Provenance map[string]string `json:"provenance"`
-		Sources    []sweep.Source    `json:"sources"`
-	}{Sweep: in.Plan.Name, Command: in.Command, SLO: in.SLO, Analysis: in.complete().Derived.AnalysisVersion,
-		Provenance: in.Provenance, Sources: append([]sweep.Source{}, in.Plan.Sources...)}
-	for i := range in.Plan.Cells {
-		c := &in.Plan.Cells[i]
-		if in.Cells == nil || in.Cells(c.Name()) {
-			object.Cells = append(object.Cells, cell{c.Name(), c.Digest, append([]string{}, c.Command...), json.RawMessage(c.Cell.Raw)})
-		}
-	}
-	return indented(w, object)
 }

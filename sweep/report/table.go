@@ -69,8 +69,10 @@ type Entry struct {
 
 // Mark is one flag code in the legend.
 type Mark struct {
-	// Letter stands beside the rows that carry the flag; empty where every row does.
+	// Letter stands beside the rows that carry the flag; where it is empty, Term says what does, or is the code itself
+	// where the rows name it.
 	Letter   string
+	Term     string
 	Code     string
 	Severity sweep.Severity
 	// Meaning is the flag in words, Details its numbers: Term names the cells.

@@ -86,6 +86,9 @@ func (v Value) print() printed {
 		return p
 	}
 	place := uncertainPlace(half)
+	if narrow := min(*v.X-*v.Lo, *v.Hi-*v.X); v.vanishes(place) && narrow > 0 {
+		place = uncertainPlace(narrow)
+	}
 	decimals := max(0, -place)
 	p.figure = fixed(*v.X, decimals, place)
 	if v.Ends || v.lopsided(half) {
@@ -113,6 +116,14 @@ func (v Value) half() (float64, bool) {
 	}
 	half := (*v.Hi - *v.Lo) / 2
 	return half, half > 1e-9*math.Abs(*v.X) && !math.IsInf(half, 0)
+}
+
+// vanishes says that rounding to a place would turn the figure, or an end of its interval, into a zero that it is not.
+func (v Value) vanishes(place int) bool {
+	unit := math.Pow(10, float64(place)) / 2
+	gone := func(x float64) bool { return x != 0 && math.Abs(x) < unit }
+	half, _ := v.half()
+	return v.lopsided(half) && (gone(*v.X) || gone(*v.Lo) || gone(*v.Hi))
 }
 
 // lopsided says that one half of the interval is more than a fifth wider than plus-minus would show.

@@ -44,15 +44,15 @@ func list(codes []string) []string {
 	return codes
 }
 
-// inOrder lists the indices of rows in the order of the shown cells; rows of cells that are not shown are left out.
+// inOrder lists rows in the order of the shown cells; rows of cells that are not shown are left out.
 func inOrder[R any](s *scope, rows []R, cell func(*R) string) []*R {
+	of := map[string][]*R{}
+	for i := range rows {
+		of[cell(&rows[i])] = append(of[cell(&rows[i])], &rows[i])
+	}
 	var ordered []*R
 	for _, sub := range s.cells {
-		for i := range rows {
-			if cell(&rows[i]) == sub.name {
-				ordered = append(ordered, &rows[i])
-			}
-		}
+		ordered = append(ordered, of[sub.name]...)
 	}
 	return ordered
 }
@@ -115,7 +115,7 @@ func (s *scope) flagView() View {
 func (s *scope) shownFlags() []sweep.Flag {
 	flags := slices.Clone(s.sweepFlags())
 	for _, sub := range s.cells {
-		flags = append(flags, sub.flags...)
+		flags = append(append(flags, sub.flags...), sub.lost...)
 	}
 	return flags
 }

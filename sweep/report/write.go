@@ -21,6 +21,30 @@ const defaultWidth = 100
 // Formats lists the formats of Write, the default first.
 func Formats() []string { return []string{"table", "markdown", "latex", "csv", "json"} }
 
+// WriteAll sets tables of one kind, as those of several sweeps, one below the other: as CSV under one header, as JSON in
+// one array.
+func WriteAll(w io.Writer, tables []*Table, format string, o Options) error {
+	if len(tables) > 0 && (format == "csv" || format == "json") {
+		all := *tables[0]
+		all.View.Rows = nil
+		for _, t := range tables {
+			all.View.Rows = append(all.View.Rows, t.View.Rows...)
+		}
+		return Write(w, &all, format, o)
+	}
+	for i, t := range tables {
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n\n"); err != nil {
+				return err
+			}
+		}
+		if err := Write(w, t, format, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Write sets a table in one format: table, markdown and latex as it is printed, csv and json as the public view has it.
 func Write(w io.Writer, t *Table, format string, o Options) error {
 	if o.Width <= 0 {

@@ -1,0 +1,57 @@
+package report
+
+import "github.com/inference-sweep/sweep/sweep"
+
+// rows finds derived rows by what they are about.
+type rows struct {
+	goodputs  map[place]*sweep.GoodputRow
+	estimates map[measure]*sweep.VarianceRow
+	latencies map[measure]*sweep.LatencyRow // those over all blocks
+	flagged   map[string][]sweep.Flag       // by cell
+}
+
+// place is a cell in one block, or in all (0).
+type place struct {
+	cell  string
+	block int
+}
+
+// measure is a metric of a cell, in one phase where there are several.
+type measure struct {
+	cell, metric string
+	phase        sweep.Phase
+}
+
+func indexed(d *sweep.Derived) rows {
+	r := rows{map[place]*sweep.GoodputRow{}, map[measure]*sweep.VarianceRow{}, map[measure]*sweep.LatencyRow{}, map[string][]sweep.Flag{}}
+	for i := range d.Goodput {
+		row := &d.Goodput[i]
+		r.goodputs[place{row.Cell, row.Block}] = row
+	}
+	for i := range d.Variance {
+		row := &d.Variance[i]
+		r.estimates[measure{cell: row.Cell, metric: row.Metric}] = row
+	}
+	for i := range d.Latency {
+		if row := &d.Latency[i]; row.Block == 0 {
+			r.latencies[measure{row.Cell, row.Metric, row.Phase}] = row
+		}
+	}
+	for _, f := range d.Flags {
+		r.flagged[f.Cell] = append(r.flagged[f.Cell], f)
+	}
+	return r
+}
+
+// pooled is the goodput row of a cell over all its blocks, or nil.
+func (r rows) pooled(cell string) *sweep.GoodputRow { return r.goodputs[place{cell, 0}] }
+
+// estimate is the between-block row of a cell's metric, or nil.
+func (r rows) estimate(cell, metric string) *sweep.VarianceRow {
+	return r.estimates[measure{cell: cell, metric: metric}]
+}
+
+// latencyOf is the row of a cell's metric in one phase over all its blocks, or nil.
+func (r rows) latencyOf(cell string, phase sweep.Phase, metric string) *sweep.LatencyRow {
+	return r.latencies[measure{cell, metric, phase}]
+}
