@@ -42,7 +42,7 @@ func (a *app) writePlans(plans []*sweep.Plan, format string) error {
 	for i, p := range plans {
 		seconds, bytes := p.Expected(p.Trials)
 		infos[i] = report.PlanAndInfo{Plan: p, Info: report.PlanInfo{
-			ExpectedS: seconds, ExpectedBytes: bytes, Detectable: detectable(p, assumedSpread),
+			ExpectedS: seconds, ExpectedBytes: bytes, Detectable: detectable(p, assumedSpread), Options: a.tableOptions(),
 		}}
 	}
 	if len(infos) == 1 {
