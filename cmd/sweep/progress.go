@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/inference-sweep/sweep/runner"
@@ -24,7 +25,7 @@ type progress struct {
 	quiet      bool
 	bars       *mpb.Progress
 	whole, now *mpb.Bar
-	label      string
+	label      atomic.Value // of what runs now, a string
 }
 
 // newProgress starts to show a run of trials. How is auto, plain or none.
@@ -51,12 +52,13 @@ func onTerminal(w io.Writer) bool {
 }
 
 func (s *progress) startBars() {
+	s.label.Store("launching")
 	s.bars = mpb.New(mpb.WithOutput(s.w), mpb.WithWidth(40), mpb.WithRefreshRate(200*time.Millisecond))
 	s.whole = s.bars.AddBar(int64(len(s.trials)),
 		mpb.PrependDecorators(decor.Name(s.plan.Name+" ", decor.WCSyncSpaceR), decor.CountersNoUnit("%d/%d trials", decor.WCSyncSpace)),
-		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return s.leftWords() })))
+		mpb.AppendDecorators(decor.Any(func(st decor.Statistics) string { return " " + s.left(int(st.Current)) })))
 	s.now = s.bars.AddBar(1,
-		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return s.label }, decor.WCSyncSpaceR), decor.CountersNoUnit("%d of about %d requests", decor.WCSyncSpace)))
+		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return s.label.Load().(string) }, decor.WCSyncSpaceR), decor.CountersNoUnit("%d of about %d requests", decor.WCSyncSpace)))
 }
 
 // event shows what happened.
@@ -68,7 +70,7 @@ func (s *progress) event(e runner.Event, rec *recording) {
 	case runner.TrialStarted:
 		if s.bars != nil {
 			cell := s.plan.CellNamed(e.Trial.Cell)
-			s.label = fmt.Sprintf("%s, block %d", e.Trial.Cell, e.Trial.Block)
+			s.label.Store(fmt.Sprintf("%s, block %d", e.Trial.Cell, e.Trial.Block))
 			s.now.SetTotal(int64(max(cell.Requests, 1))*5/4, false)
 			s.now.SetCurrent(0)
 		}
@@ -134,8 +136,6 @@ func (s *progress) left(ended int) string {
 	}
 	return roundTime(rest*time.Since(s.startedAt).Seconds()/done) + " left"
 }
-
-func (s *progress) leftWords() string { return " " + s.left(int(s.whole.Current())) }
 
 func (s *progress) close() {
 	if s.bars == nil {
