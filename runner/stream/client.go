@@ -22,8 +22,8 @@ type Config struct {
 	Dial     func(ctx context.Context, network, addr string) (net.Conn, error)
 	TLS      *tls.Config
 	Timeouts Timeouts
-	// KeepIdle is how long an unused connection is trusted. The default of 4 s is under the 5 s after which common
-	// servers close theirs.
+	// KeepIdle is how long a connection is trusted after its last response. The default of 4 s is under the 5 s after
+	// which common servers close theirs. Those that Warm made wait a minute for their first request.
 	KeepIdle time.Duration
 	// ModelHeader names a response header that says which model answered, before the body's word for it; empty for none.
 	ModelHeader string
@@ -149,7 +149,7 @@ func (c *Client) Warm(ctx context.Context, n int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var missing atomic.Int64
-	missing.Store(int64(n - c.pool.size()))
+	missing.Store(int64(n - c.pool.ready()))
 	var dials sync.WaitGroup
 	for range min(warmDials, missing.Load()) {
 		dials.Go(func() {

@@ -30,9 +30,14 @@ type pool struct {
 
 	mu     sync.Mutex
 	clean  []*conn // nothing more is due from the server
-	unread []*conn // the rest of a response is
+	fresh  []*conn // the same, and no request has been sent on it
+	unread []*conn // the rest of a response is due
 	closed bool
 }
+
+// freshIdle is how long a connection is trusted on which nothing was sent: the clock by which servers close idle
+// connections commonly starts with the end of a response.
+const freshIdle = time.Minute
 
 // restWait is how long a new request waits for the rest of the response before it, where no other connection is free.
 // Servers write it right behind [DONE].
@@ -61,22 +66,36 @@ func (p *pool) get() *conn {
 func (p *pool) pop() (cn *conn, clean bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.clean = p.prune(p.clean)
-	p.unread = p.prune(p.unread)
-	if n := len(p.clean); n > 0 {
-		cn, p.clean = p.clean[n-1], p.clean[:n-1]
+	p.prune()
+	if cn = last(&p.clean); cn == nil {
+		cn = last(&p.fresh)
+	}
+	if cn != nil {
 		return cn, true
 	}
-	if n := len(p.unread); n > 0 {
-		cn, p.unread = p.unread[n-1], p.unread[:n-1]
+	return last(&p.unread), false
+}
+
+func last(list *[]*conn) *conn {
+	n := len(*list)
+	if n == 0 {
+		return nil
 	}
-	return cn, false
+	cn := (*list)[n-1]
+	*list = (*list)[:n-1]
+	return cn
+}
+
+func (p *pool) prune() {
+	p.clean = prune(p.clean, p.keepIdle)
+	p.fresh = prune(p.fresh, freshIdle)
+	p.unread = prune(p.unread, p.keepIdle)
 }
 
 // prune closes the connections of a list that were returned too long ago; the oldest come first.
-func (p *pool) prune(list []*conn) []*conn {
+func prune(list []*conn, limit time.Duration) []*conn {
 	n := 0
-	for n < len(list) && time.Since(list[n].returned) > p.keepIdle {
+	for n < len(list) && time.Since(list[n].returned) > limit {
 		list[n].kill()
 		n++
 	}
@@ -96,30 +115,32 @@ func (p *pool) put(cn *conn) {
 	switch {
 	case p.closed:
 		cn.kill()
-	case cn.response.state == complete || cn.response.state == statusLine:
+	case cn.response.state == statusLine:
+		p.fresh = append(p.fresh, cn)
+	case cn.response.state == complete:
 		p.clean = append(p.clean, cn)
 	default:
 		p.unread = append(p.unread, cn)
 	}
 }
 
-func (p *pool) size() int {
+// ready is the number of connections that wait for a request.
+func (p *pool) ready() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.clean = p.prune(p.clean)
-	return len(p.clean)
+	p.prune()
+	return len(p.clean) + len(p.fresh)
 }
 
 func (p *pool) closeIdle(forGood bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, cn := range p.clean {
-		cn.kill()
+	for _, list := range []*[]*conn{&p.clean, &p.fresh, &p.unread} {
+		for _, cn := range *list {
+			cn.kill()
+		}
+		*list = nil
 	}
-	for _, cn := range p.unread {
-		cn.kill()
-	}
-	p.clean, p.unread = nil, nil
 	p.closed = p.closed || forGood
 }
 
