@@ -1,6 +1,7 @@
 package cue
 
 import (
+	"errors"
 	"fmt"
 	"runtime/metrics"
 	"time"
@@ -11,6 +12,9 @@ const (
 	defaultTimeout      = 30 * time.Second
 	defaultMaxHeapBytes = 2 << 30
 )
+
+// ErrGivenUp is part of the error of an evaluation that went past a bound of Options.
+var ErrGivenUp = errors.New("was given up: fewer cells or shorter lists")
 
 // bounded runs evaluate within the options' time and heap. CUE cannot be interrupted: past a bound the evaluation is
 // left to itself, and the program had better end. A panic of the evaluator is an error like the others.
@@ -41,11 +45,10 @@ func bounded[T any](o Options, evaluate func() (T, error)) (T, error) {
 		case out := <-done:
 			return out.value, out.err
 		case <-limit.C:
-			return none, fmt.Errorf("the evaluation took longer than %v and was given up: fewer cells or shorter lists", o.Timeout)
+			return none, fmt.Errorf("the evaluation took longer than %v and %w", o.Timeout, ErrGivenUp)
 		case <-look.C:
 			if heapBytes() > o.MaxHeapBytes {
-				return none, fmt.Errorf("the evaluation took more than %d MiB of memory and was given up: fewer cells or shorter lists",
-					o.MaxHeapBytes>>20)
+				return none, fmt.Errorf("the evaluation took more than %d MiB of memory and %w", o.MaxHeapBytes>>20, ErrGivenUp)
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func (a *app) root() *cobra.Command {
 		Use: "sweep", Short: "benchmark sweeps of LLM inference that can be defended", Long: longHelp, Example: rootExample,
 		SilenceUsage: true, SilenceErrors: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		Args:              cobra.ArbitraryArgs,
+		Args:              cobra.ArbitraryArgs, SuggestionsMinimumDistance: 2,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return unknownVerb(cmd, args[0])

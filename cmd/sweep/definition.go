@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/inference-sweep/sweep/cue"
@@ -32,11 +34,14 @@ func (r *reading) flags(cmd *cobra.Command) {
 func (a *app) plans(paths []string, r *reading) ([]*sweep.Plan, error) {
 	r.options.Names, r.options.Tags = r.names, r.tags
 	r.options.Warn = func(s string) { a.say("%s", s) }
+	if r.blocks < 0 {
+		return nil, usage(fmt.Sprintf("--blocks %d: a sweep has at least one block", r.blocks), "")
+	}
 	var plans []*sweep.Plan
 	for _, path := range paths {
 		definitions, err := cue.Load(path, r.options)
 		if err != nil {
-			return nil, err
+			return nil, readingHint(path, err)
 		}
 		for _, d := range definitions {
 			if r.blocks > 0 {
@@ -53,4 +58,15 @@ func (a *app) plans(paths []string, r *reading) ([]*sweep.Plan, error) {
 		}
 	}
 	return plans, nil
+}
+
+// readingHint makes a mistake in the arguments of a definition that is not there, or that takes too much.
+func readingHint(path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return usage("there is no file "+path, "a definition is a file (.cue, .yaml, .json), or a folder and the sweeps of its package")
+	case errors.Is(err, cue.ErrGivenUp):
+		return usage(err.Error(), "--eval-heap and --eval-timeout move the bounds")
+	}
+	return err
 }
