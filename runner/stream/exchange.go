@@ -27,7 +27,8 @@ type exchange struct {
 	sent  int64 // since epoch
 
 	dec      Decoder
-	out      []byte // the request's header, and its body where small
+	out      []byte // the request's header, and its body where joined
+	joined   bool
 	small    []byte
 	long     *[readSizeLong]byte
 	errBody  []byte
@@ -58,7 +59,7 @@ func (c *Client) Do(ctx context.Context, epoch time.Time, req *Request, rec *swe
 func (x *exchange) do(ctx context.Context) {
 	rec := x.rec
 	rec.RequestID, rec.ConnNew, rec.DialNS = x.req.ID, false, 0
-	if err := x.writeHead(); err != nil {
+	if err := x.build(); err != nil {
 		conclude(rec, Ending{sweep.ErrNotSent, err.Error()})
 		return
 	}

@@ -25,8 +25,8 @@ const (
 // past is a deadline that is over.
 var past = time.Unix(1, 0)
 
-// writeHead builds the request's header.
-func (x *exchange) writeHead() error {
+// build makes the request's bytes, so that nothing but writing is left to do once it is sent.
+func (x *exchange) build() error {
 	b, req := &x.c.base, x.req
 	out := append(x.out[:0], "POST "...)
 	out = append(out, b.prefix...)
@@ -54,6 +54,9 @@ func (x *exchange) writeHead() error {
 	out = append(out, "Content-Length: "...)
 	out = strconv.AppendInt(out, int64(len(req.Body)), 10)
 	x.out = append(out, "\r\n\r\n"...)
+	if x.joined = len(req.Body) <= copySize; x.joined {
+		x.out = append(x.out, req.Body...)
+	}
 	return nil
 }
 
@@ -74,7 +77,7 @@ func overridden(headers []Header, name string) bool {
 }
 
 func (x *exchange) aside() bool {
-	size := len(x.out) + len(x.req.Body)
+	size := max(len(x.out), len(x.req.Body))
 	if _, socket := x.cn.raw.(syscall.Conn); socket {
 		return size > asideSocket
 	}
@@ -83,8 +86,7 @@ func (x *exchange) aside() bool {
 
 // send writes header and body, in one system call where there is one.
 func (x *exchange) send() error {
-	if len(x.req.Body) <= copySize {
-		x.out = append(x.out, x.req.Body...)
+	if x.joined {
 		_, err := x.cn.Write(x.out)
 		return err
 	}
