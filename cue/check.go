@@ -246,7 +246,7 @@ func (c *cellCheck) request() {
 		path := "contract.request.extra." + field
 		switch {
 		case field == "stream":
-			c.report(path, "is not this place's to set", "write contract: streaming")
+			c.report(path, "is not this place's to set", "write contract.streaming")
 		case field == "n" || field == "best_of":
 			c.report(path, "is not to be set: a request has one answer", "leave it out")
 		case named[field] != "":

@@ -37,8 +37,45 @@ func (r *reader) explain(err error) Errors {
 	for same, i := range at {
 		found[i].Cells = len(cells[same])
 	}
-	return found
+	return together(found)
 }
+
+// together makes one problem of three or more that are missing from one struct.
+func together(all Errors) Errors {
+	missing := map[Problem][]string{}
+	for _, p := range all {
+		if p.Message == messageMissing {
+			around, name := p.around()
+			missing[around] = append(missing[around], name)
+		}
+	}
+	var joined Errors
+	for _, p := range all {
+		around, _ := p.around()
+		names := missing[around]
+		switch {
+		case p.Message != messageMissing || len(names) == 1 || len(names) == 2:
+			joined = append(joined, p)
+		case len(names) > 2:
+			missing[around] = nil
+			slices.Sort(names)
+			around.Message = messageMissing + " " + strings.Join(names, ", ")
+			joined = append(joined, around)
+		}
+	}
+	return joined
+}
+
+// around is the problem's struct, as a problem without words, and the name of its leaf there.
+func (p Problem) around() (around Problem, leaf string) {
+	end := strings.LastIndexByte(p.Path, '.')
+	if end < 0 {
+		return Problem{File: p.File, Line: p.Line, Col: p.Col, Path: "#cell", Cells: p.Cells}, p.Path
+	}
+	return Problem{File: p.File, Line: p.Line, Col: p.Col, Path: p.Path[:end], Cells: p.Cells}, p.Path[end+1:]
+}
+
+const messageMissing = "missing"
 
 // sameness is equal for faults that are one mistake: of one sort, at one place and leaf. The message is no part of it,
 // since it names values, which differ from cell to cell.
@@ -82,7 +119,7 @@ func (r *reader) problem(f fault) Problem {
 	case kindUndefined:
 		p.Hint = didYouMean(f.args[0], r.factorNames(f.sweep))
 	case kindMissing:
-		p.Message, p.Hint = "missing", hintFor(f.path)
+		p.Message, p.Hint = messageMissing, hintFor(f.path)
 	case kindChoice:
 		p.Message, p.Hint = r.choice(f)
 	case kindDisjunction:
@@ -101,6 +138,10 @@ func (r *reader) problem(f fault) Problem {
 		p.Message, p.Hint = "has too few items", shortHint(f.path)
 	case kindCycle:
 		p.Message = "structural cycle: it contains itself without end"
+	default:
+		if strings.HasPrefix(f.text, "cannot use") {
+			p.Message, p.Hint = strings.ReplaceAll(f.text, " (type _|_)", ""), hintFor(f.path)
+		}
 	}
 	if !pos.IsValid() {
 		p.File = r.name

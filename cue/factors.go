@@ -2,6 +2,7 @@ package cue
 
 import (
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -12,33 +13,45 @@ import (
 )
 
 // checkSweeps checks what can be checked before any cell is made: factors, grids, their number of cells, the judge. A
-// sweep that passes can be expanded.
+// definition that passes can be expanded. Mistakes in the template that show already are added to others only, since the
+// expansion says in how many cells they are.
 func (r *reader) checkSweeps() Errors {
-	var found, template Errors
-	for _, f := range distinct(r.faults(r.wrong())) {
-		if f.inCell || f.derived() {
-			continue
-		}
-		found = append(found, r.problem(f))
+	if misnamed := r.misnamedCells(); len(misnamed) > 0 {
+		return misnamed
 	}
-	broken := len(found) > 0
-	if broken {
-		found = r.explain(r.wrong())
-	}
+	wrong := r.wrong()
+	outside := func(f fault) bool { return !f.inCell && !f.derived() }
+	fromCUE := slices.ContainsFunc(distinct(r.faults(wrong)), outside)
+	var found Errors
 	for _, name := range r.sweeps {
-		at := r.root.LookupPath(cue.MakePath(cue.Str(name)))
-		c := &sweepCheck{reader: r, name: name, value: at}
+		c := &sweepCheck{reader: r, name: name, value: r.root.LookupPath(cue.MakePath(cue.Str(name)))}
 		c.factors()
-		if !broken && len(c.found) == 0 {
+		if !fromCUE && len(c.found) == 0 {
 			c.grids()
 			c.judge()
 		}
-		if !broken && len(c.found) == 0 {
+		if !fromCUE && len(c.found) == 0 {
 			c.count()
 		}
-		template = append(template, c.found...)
+		found = append(found, c.found...)
 	}
-	return withoutRepeats(found, template)
+	if fromCUE {
+		found = withoutRepeats(r.explain(wrong), found)
+	}
+	return found
+}
+
+// misnamedCells finds definitions that were meant to be #cell: CUE lets a closed struct have any definition besides.
+func (r *reader) misnamedCells() (found Errors) {
+	for _, path := range slices.Sorted(maps.Keys(r.outline.places)) {
+		p := r.outline.places[path]
+		top, name, ok := strings.Cut(path, ".")
+		seen := slices.ContainsFunc(found, func(q Problem) bool { return q.Line == p.label.Line() })
+		if ok && !seen && len(name) > 2 && name[0] == '#' && name != "#cell" && distance(name, "#cell") <= 2 && r.outline.namesSweep(top, map[string]bool{}) {
+			found = append(found, Problem{Path: path, Message: "field not allowed", Hint: "did you mean #cell?"}.at(p.label))
+		}
+	}
+	return found
 }
 
 // withoutRepeats joins what CUE and what Go say: of one leaf, what Go says.

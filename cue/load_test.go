@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,20 +17,20 @@ import (
 	"github.com/inference-sweep/sweep/sweep"
 )
 
+// cueTool is the path of the pinned cue command, built once.
+var cueTool = sync.OnceValues(func() (string, error) {
+	path, err := exec.Command("go", "tool", "-n", "cue").Output()
+	return strings.TrimSpace(string(path)), err
+})
+
 // cueCommand runs the pinned cue command in dir, without a network, and returns its output.
 func cueCommand(tb testing.TB, dir string, args ...string) []byte {
 	tb.Helper()
-	root, err := filepath.Abs("..")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	find := exec.Command("go", "tool", "-n", "cue")
-	find.Dir = root
-	tool, err := find.Output()
+	tool, err := cueTool()
 	if err != nil {
 		tb.Fatalf("building the cue command: %v", err)
 	}
-	command := exec.Command(strings.TrimSpace(string(tool)), args...)
+	command := exec.Command(tool, args...)
 	command.Dir, command.Env = dir, append(os.Environ(), "CUE_REGISTRY=none")
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
@@ -223,6 +224,38 @@ func TestNames(t *testing.T) {
 	folder := mustLoad(t, "../experiments", Options{})
 	if len(folder) != 4 || len(folder[0].Sources) != 4 {
 		t.Errorf("the folder has %d sweeps from %d files", len(folder), len(folder[0].Sources))
+	}
+}
+
+// TestForms: what a definition may look like otherwise.
+func TestForms(t *testing.T) {
+	text := batchText(t)
+	for name, edit := range map[string][2]string{
+		"without a package":       {"package experiments\n", ""},
+		"by another name":         {`import "github.com/inference-sweep/sweep/schema"`, `import s "github.com/inference-sweep/sweep/schema"`},
+		"in parentheses":          {"batch: schema.#Sweep & {", "batch: (schema.#Sweep) & {"},
+		"the schema last":         {"batch: schema.#Sweep & {", "batch: schema.#Sweep\nbatch: {"},
+		"with the major version":  {"sweep/schema\"", "sweep/schema@v0\""},
+		"in a comprehension":      {"batch: schema.#Sweep & {", "for name in [\"batch\"] {(name): schema.#Sweep & {"},
+		"by a template in itself": {"batch: schema.#Sweep & {", "#t: schema.#Sweep\nbatch: #t & {"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			edited := strings.Replace(text, edit[0], edit[1], 1)
+			if edited == text {
+				t.Fatal("nothing to edit")
+			}
+			if name == "by another name" {
+				edited = strings.Replace(edited, "schema.#Sweep", "s.#Sweep", 1)
+			}
+			if name == "in a comprehension" {
+				edited += "}\n"
+			}
+			path := filepath.Join(t.TempDir(), "batch.cue")
+			writeFile(t, path, edited)
+			if d := mustLoad(t, path, Options{Names: []string{"batch"}}); len(d[0].Cells) != 7 {
+				t.Errorf("%d cells", len(d[0].Cells))
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package cue
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,7 +161,11 @@ func (r *reader) referenceHint(name string) string {
 	if name == "at" {
 		return "add the line at: _ to #cell"
 	}
-	return didYouMean(name, append([]string{"at", "schema"}, slices.Sorted(maps.Keys(r.outline.fields))...))
+	hint := didYouMean(name, append([]string{"at", "schema"}, slices.Sorted(maps.Keys(r.outline.fields))...))
+	if siblings, err := filepath.Glob(filepath.Join(r.dir, "*.cue")); hint == "" && err == nil && len(siblings) > 1 && r.arg != "." {
+		return "a file is read alone: name its folder to read the whole package"
+	}
+	return hint
 }
 
 // literal is the text of a string that stands as such.
