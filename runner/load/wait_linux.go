@@ -22,10 +22,9 @@ func NewWaiter() (*Waiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("precise timer: %w", err)
 	}
-	return &Waiter{precise: &timer{file: os.NewFile(uintptr(fd), "timerfd"), fd: fd}}, nil
+	t := &timer{file: os.NewFile(uintptr(fd), "timerfd"), fd: fd}
+	return &Waiter{Sleep: t.sleep, close: t.file.Close}, nil
 }
-
-func (t *timer) close() error { return t.file.Close() }
 
 func (t *timer) sleep(ctx context.Context, wait time.Duration) error {
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(wait))}
