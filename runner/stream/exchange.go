@@ -36,6 +36,7 @@ type exchange struct {
 	armed    int64 // the read deadline that is set, 0 for none
 	final    bool  // it is not set anew
 	heard    bool  // a byte of the response came
+	kept     bool  // the connection has served before, or waited to
 	leftover bool  // bytes came behind the response
 }
 
@@ -67,17 +68,46 @@ func (x *exchange) do(ctx context.Context) {
 		conclude(rec, Ending{kindOf(err), err.Error()})
 		return
 	}
+	x.sent = int64(time.Since(x.epoch))
+	rec.SentNS = x.sent
+	end, untouched := x.attempt(ctx)
+	if end.Kind == sweep.ErrStale {
+		end, untouched = x.again(ctx, end, untouched)
+	}
+	x.settle(end)
+	x.release(untouched)
+}
+
+// attempt sends the request on the connection that there is. A cancelled context closes that; untouched says that it
+// did not.
+func (x *exchange) attempt(ctx context.Context) (end Ending, untouched bool) {
 	stop := func() bool { return true }
 	if ctx.Done() != nil {
 		stop = context.AfterFunc(ctx, x.cn.kill)
 	}
-	end := x.run()
-	untouched := stop()
-	if !untouched && end.Kind != "" {
+	end = x.run()
+	if untouched = stop(); !untouched && end.Kind != "" {
 		end = Ending{sweep.ErrCancelled, context.Cause(ctx).Error()}
 	}
-	x.settle(end)
-	x.release(untouched)
+	return end, untouched
+}
+
+// again sends a request once more, on a connection of its own, whose kept connection died before any response byte:
+// servers close those when they please, some after each answer and without a word. It is one try, it is marked, and it
+// goes on counting from the first, so that its cost is in the row's times. Where it fares no better, the row is stale.
+func (x *exchange) again(ctx context.Context, stale Ending, untouched bool) (Ending, bool) {
+	cn, err := x.c.dial(ctx)
+	if err != nil {
+		return stale, untouched
+	}
+	x.cn.kill()
+	x.cn, x.kept, x.rec.EndNS = cn, false, sweep.None
+	end, untouched := x.attempt(ctx)
+	x.rec.Marks = append(x.rec.Marks, MarkRetriedStale)
+	if !x.heard && (end.Kind == sweep.ErrEOF || end.Kind == sweep.ErrReset) {
+		end = stale
+	}
+	return end, untouched
 }
 
 // connect finds a kept connection or makes one.
@@ -86,7 +116,8 @@ func (x *exchange) connect(ctx context.Context) error {
 		return &dialError{sweep.ErrCancelled, context.Cause(ctx)}
 	}
 	start := time.Now()
-	if x.cn = x.c.pool.get(); x.cn != nil {
+	x.cn = x.c.pool.get()
+	if x.kept = x.cn != nil; x.kept {
 		return nil
 	}
 	var err error
@@ -112,8 +143,6 @@ func (x *exchange) run() Ending {
 	x.cn.response.reset(x.c.cfg.ModelHeader)
 	x.lastByte, x.armed, x.final, x.heard, x.leftover, x.errBody = 0, 0, false, false, false, x.errBody[:0]
 	x.dec.Reset(Options{Stream: x.req.Stream, KeepText: x.c.cfg.KeepText, TextCap: x.c.cfg.TextCap})
-	x.sent = int64(time.Since(x.epoch))
-	x.rec.SentNS = x.sent
 	if x.aside() {
 		return x.writeAside()
 	}
@@ -222,7 +251,7 @@ func (x *exchange) failed(at int64, err error) (end Ending, over bool) {
 	case end.Kind == sweep.ErrEOF && r.ended():
 		r.state = complete
 		return Ending{}, true
-	case !x.heard && !x.rec.ConnNew:
+	case !x.heard && x.kept:
 		return Ending{sweep.ErrStale, "a kept connection was closed before the response: " + end.Message}, true
 	}
 	return end, true

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -86,10 +87,12 @@ func TestStaleConnections(t *testing.T) {
 		second string // what the server does behind its first response
 		want   []string
 	}{
-		"closed while unused":   {"fin", []string{"ok new", "ok new"}},
-		"reset while unused":    {"rst", []string{"ok new", "ok new"}},
-		"closed on the request": {"read fin", []string{"ok new", "failed/stale", "ok new"}},
-		"reset on the request":  {"read rst", []string{"ok new", "failed/stale", "ok new"}},
+		"closed while unused":     {"fin", []string{"ok new", "ok new"}},
+		"reset while unused":      {"rst", []string{"ok new", "ok new"}},
+		"closed on the request":   {"read fin", []string{"ok new", "ok retried-stale", "ok"}},
+		"reset on the request":    {"read rst", []string{"ok new", "ok retried-stale", "ok"}},
+		"closed on every request": {"read fin always", []string{"ok new", "failed/stale retried-stale"}},
+		"reset on every request":  {"read rst always", []string{"ok new", "failed/stale retried-stale"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			closed := make(chan bool)
@@ -97,18 +100,24 @@ func TestStaleConnections(t *testing.T) {
 			l := listen(t, func(nc net.Conn) {
 				r := bufio.NewReader(nc)
 				last := conns.Add(1) > 1
+				op, always := strings.CutSuffix(c.second, " always")
 				for {
 					if _, err := readRequest(r); err != nil {
+						return
+					}
+					if last && always {
+						scene{}.do(nc, act{op: op[len(op)-3:]})
+						_ = nc.Close()
 						return
 					}
 					play(nc, scene{script: s0short})
 					if last {
 						continue
 					}
-					if strings.HasPrefix(c.second, "read") {
+					if strings.HasPrefix(op, "read") {
 						_, _ = readRequest(r)
 					}
-					scene{}.do(nc, act{op: c.second[len(c.second)-3:]})
+					scene{}.do(nc, act{op: op[len(op)-3:]})
 					_ = nc.Close()
 					closed <- true
 					return
@@ -124,6 +133,9 @@ func TestStaleConnections(t *testing.T) {
 				}
 				if rec.ConnNew {
 					got += " new"
+				}
+				for _, mark := range rec.Marks {
+					got += " " + mark
 				}
 				if got != want {
 					t.Errorf("request %d: %s, want %s: %s", i, got, want, rec.ErrorMessage)
@@ -299,12 +311,14 @@ func TestManyStreams(t *testing.T) {
 	})
 }
 
-// Without a descriptor to look at, a connection that the server has closed is found out by the request.
+// Without a descriptor to look at, a connection that the server has closed is found out by the request, which is then
+// sent once more and says so.
 func TestStalePipe(t *testing.T) {
 	virtual(t, Config{}, always(scene{script: `@5 H T("a") f("stop") done+raw("0\r\n\r\n") fin`}), func(st *stage) {
-		for i, want := range []string{"ok", "failed/stale http=- ", "ok"} {
+		for i := range 3 {
 			rec := st.send(context.Background(), chatRequest())
-			if got := summary(rec, false); !strings.HasPrefix(got, want) || rec.ConnNew != (i != 1) || rec.EndNS == sweep.None {
+			retried := slices.Contains(rec.Marks, MarkRetriedStale)
+			if got := summary(rec, false); !strings.HasPrefix(got, "ok") || rec.ConnNew != (i == 0) || retried != (i > 0) || rec.EndNS == sweep.None {
 				t.Errorf("request %d: %s, new connection %t", i, got, rec.ConnNew)
 			}
 		}

@@ -14,11 +14,13 @@ type Ending struct{ Kind, Message string }
 
 // Marks of a row.
 const (
-	MarkNoDone      = "no-done"       // a finish reason came, [DONE] did not
-	MarkNoFinish    = "no-finish"     // the answer ended without a finish reason
-	MarkNoUsage     = "no-usage"      // usage was asked for and no total came
-	MarkMalformed   = "malformed"     // an event could not be read; "malformed-events=N" beside it where there were more
-	MarkTTFTByUsage = "ttft-by-usage" // only the growing usage said that the first token had come
+	MarkNoDone    = "no-done"   // a finish reason came, [DONE] did not
+	MarkNoFinish  = "no-finish" // the answer ended without a finish reason
+	MarkNoUsage   = "no-usage"  // usage was asked for and no total came
+	MarkMalformed = "malformed" // an event could not be read; "malformed-events=N" beside it where there were more
+	// The kept connection died before any response byte, and the request was sent once more on a new one.
+	MarkRetriedStale = "retried-stale"
+	MarkTTFTByUsage  = "ttft-by-usage" // only the growing usage said that the first token had come
 )
 
 // Fill writes what the answer said into its row: tokens, times of tokens, finish reason, model, text, marks, and the
