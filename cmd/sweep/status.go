@@ -50,43 +50,72 @@ func (a *app) statusOf(db *store.DB, name string, running bool) error {
 	if err != nil {
 		return err
 	}
-	finished, err := db.Finished(name)
+	trials, err := db.Trials(name)
 	if err != nil {
 		return err
 	}
-	var earlier []sweep.FinishedTrial
-	counts := map[string]int{}
-	var troubles []store.Finished
-	for _, f := range finished {
-		earlier = append(earlier, sweep.FinishedTrial{Key: f.Key, Sitting: f.Sitting, Status: f.Status})
-		status := f.Status
-		if status == sweep.StatusRunning && !running {
-			status = sweep.StatusInterrupted
-		}
-		counts[status]++
-		if status == sweep.StatusFailed || status == sweep.StatusBlocked {
-			troubles = append(troubles, f)
-		}
-	}
-	left := p.Remaining(earlier)
-	seconds, _ := p.Expected(left)
+	s := standingOf(p, trials, running)
 	fmt.Fprintf(a.stdout, "%s: %d trials in %d blocks of %d cells\n", name, len(p.Trials), p.Blocks, len(p.Cells))
 	for _, status := range []string{sweep.StatusDone, sweep.StatusRunning, sweep.StatusFailed, sweep.StatusBlocked, sweep.StatusInterrupted} {
-		if counts[status] > 0 || status == sweep.StatusDone {
-			fmt.Fprintf(a.stdout, "  %-12s %4d\n", status, counts[status])
+		if s.counts[status] > 0 || status == sweep.StatusDone {
+			fmt.Fprintf(a.stdout, "  %-12s %4d\n", status, s.counts[status])
 		}
 	}
-	fmt.Fprintf(a.stdout, "  %-12s %4d", "left", len(left))
-	if len(left) > 0 {
+	if s.fresh > 0 {
+		fmt.Fprintf(a.stdout, "  %-12s %4d   baselines measured anew beside what came later\n", "and", s.fresh)
+	}
+	fmt.Fprintf(a.stdout, "  %-12s %4d", "left", len(s.left))
+	if len(s.left) > 0 {
+		seconds, _ := p.Expected(s.left)
 		fmt.Fprintf(a.stdout, "   about %s", roundTime(seconds))
 	}
 	fmt.Fprintln(a.stdout)
-	for _, f := range troubles {
-		names := p.Names(f.Digest)
-		if len(names) == 0 {
-			continue
-		}
-		fmt.Fprintf(a.stdout, "  %s, block %d, attempt %d: %s: %s\n", names[0], f.Block, f.Attempt, f.Status, f.Reason)
+	for _, t := range s.troubles {
+		fmt.Fprintf(a.stdout, "  %s, block %d, attempt %d: %s: %s\n", p.Names(t.Digest)[0], t.Block, t.Attempt, t.Status, t.Reason)
 	}
 	return nil
+}
+
+// standing is how far a plan's trials are, each by the best that its attempts came to.
+type standing struct {
+	counts   map[string]int      // by status
+	fresh    int                 // finished baselines that are not of the plan, but beside cells that joined later
+	troubles []sweep.TrialRecord // that failed or are blocked
+	left     []sweep.Trial       // that run would start
+}
+
+// standingOf sums up all attempts, those at trials that the plan does not have among them. Running says that a process
+// is at it: else a trial that is marked as running was left by one that died.
+func standingOf(p *sweep.Plan, attempts []sweep.TrialRecord, running bool) standing {
+	s := standing{counts: map[string]int{}}
+	best := map[sweep.Key]sweep.TrialRecord{}
+	var earlier []sweep.FinishedTrial
+	for _, t := range attempts {
+		earlier = append(earlier, sweep.FinishedTrial{Key: t.Key, Sitting: t.Sitting, Status: t.Status})
+		if t.Status == sweep.StatusRunning && !running {
+			t.Status = sweep.StatusInterrupted
+		}
+		if best[t.Key].Status != sweep.StatusDone {
+			best[t.Key] = t
+		}
+		if t.Copy > 2 && t.Status == sweep.StatusDone && t.Block <= p.Blocks && len(p.Names(t.Digest)) > 0 {
+			s.fresh++
+		}
+	}
+	for _, planned := range p.Trials {
+		t, tried := best[planned.Key]
+		if !tried {
+			continue
+		}
+		s.counts[t.Status]++
+		if t.Status == sweep.StatusFailed || t.Status == sweep.StatusBlocked {
+			s.troubles = append(s.troubles, t)
+		}
+	}
+	for _, t := range p.Remaining(earlier) {
+		if best[t.Key].Status != sweep.StatusRunning {
+			s.left = append(s.left, t)
+		}
+	}
+	return s
 }
