@@ -51,6 +51,17 @@ func readIdentity(q queryer) (identity, error) {
 	return id, nil
 }
 
+// OlderError says that a database has to be brought up to date before it can be read, which opening it to write does.
+type OlderError struct {
+	Path            string
+	Version, Needed int
+}
+
+func (e *OlderError) Error() string {
+	return fmt.Sprintf("%s was written by an older sweep (database version %d, this program needs %d): open it once with a command that writes to it, where it can be written",
+		e.Path, e.Version, e.Needed)
+}
+
 // check says in a sentence why a file of this identity cannot be used, latest being the version that this program
 // knows. An empty file is fine to write to.
 func (id identity) check(file string, latest int, readOnly bool) error {
@@ -65,8 +76,7 @@ func (id identity) check(file string, latest int, readOnly bool) error {
 		return fmt.Errorf("%s was written by a newer sweep (database version %d, this program knows %d): use that one",
 			file, id.version, latest)
 	case id.version < latest && readOnly:
-		return fmt.Errorf("%s was written by an older sweep (database version %d, this program needs %d): open it once with a command that writes to it, where it can be written",
-			file, id.version, latest)
+		return &OlderError{Path: file, Version: id.version, Needed: latest}
 	}
 	return nil
 }

@@ -136,6 +136,9 @@ func (a *app) runOne(ctx context.Context, db *store.DB, p *sweep.Plan, r *runnin
 	if err != nil {
 		return runner.Summary{}, err
 	}
+	if err := a.checkBefore(p, trials); err != nil {
+		return runner.Summary{}, err
+	}
 	sitting, err := db.BeginSitting(a.sitting(p, r), p)
 	if err != nil {
 		return runner.Summary{}, err

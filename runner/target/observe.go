@@ -110,6 +110,19 @@ func (s *Server) observeModel(ctx context.Context, o map[string]any) {
 	}
 }
 
+// ModelNames lists the names that the cell's server, at a URL, says it serves; none where it does not say.
+func ModelNames(ctx context.Context, c *sweep.PlanCell, d Deps) []string {
+	s, err := newServer(c, d.withDefaults())
+	if err != nil {
+		return nil
+	}
+	defer s.transport.CloseIdleConnections()
+	o := map[string]any{}
+	s.observeModel(ctx, o)
+	names, _ := o[sweep.ObsModelAliases].([]string)
+	return names
+}
+
 // served is the entry that answers to the name that is asked for; where there is but one, it is that one.
 func (s *Server) served(list []modelEntry) *modelEntry {
 	for i, m := range list {

@@ -103,3 +103,31 @@ func (s *secrets) env(c *sweep.Cell, getenv func(string) (string, bool)) ([]stri
 	}
 	return out, nil
 }
+
+// SecretNames lists the environment variables that the cell's requests, and its launch where it has one, take values
+// from.
+func SecretNames(c *sweep.Cell) []string {
+	var names []string
+	add := func(value any) {
+		if secret, ok := value.(map[string]any); ok {
+			if name, ok := secret["fromEnv"].(string); ok {
+				names = append(names, name)
+			}
+		}
+	}
+	if c.Server.Key != nil {
+		names = append(names, c.Server.Key.FromEnv)
+	}
+	if c.Contract.Request != nil {
+		for _, value := range c.Contract.Request.Headers {
+			add(value)
+		}
+	}
+	if !engine.Attached(c) {
+		for _, value := range engine.Env(c) {
+			add(value)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

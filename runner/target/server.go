@@ -87,6 +87,8 @@ type Failure struct {
 	Launch sweep.Launch
 	// Reason is one sentence.
 	Reason string
+	// Status is what the server last answered, by HTTP or inside a 200; 0 where nothing did.
+	Status int
 	cause  error
 }
 
@@ -111,7 +113,11 @@ func Open(ctx context.Context, c *sweep.PlanCell, d Deps) (*Server, error) {
 	if stopErr := s.Stop(context.WithoutCancel(ctx)); stopErr != nil {
 		reason += "; then " + stopErr.Error()
 	}
-	return nil, &Failure{Launch: s.Launch, Reason: reason, cause: err}
+	failure := &Failure{Launch: s.Launch, Reason: reason, cause: err}
+	if r := (*refusal)(nil); errors.As(err, &r) {
+		failure.Status = r.status
+	}
+	return nil, failure
 }
 
 // newServer reads the cell and touches nothing. The server it returns with an error serves only to be recorded.
