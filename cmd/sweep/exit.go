@@ -39,6 +39,9 @@ type partlyError struct{ message string }
 
 func (e *partlyError) Error() string { return e.message }
 
+// statusHint is what to do about trials that are not there.
+const statusHint = "sweep status lists them; the same command tries them again"
+
 // errInterrupted is the cause of a run's context after SIGINT or SIGTERM.
 var errInterrupted = errors.New("interrupted: all that ended is stored, and the same command goes on")
 
@@ -66,7 +69,7 @@ func (a *app) exitCode(err error) int {
 		a.explain(usageErr.message, usageErr.hint)
 		return exitUsage
 	case errors.As(err, &partly):
-		a.explain(partly.message, "sweep status lists them; the same command tries them again")
+		a.explain(partly.message, statusHint)
 		return exitPartly
 	case errors.Is(err, context.Canceled):
 		a.explain(errInterrupted.Error(), "")

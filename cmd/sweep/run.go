@@ -95,7 +95,7 @@ func verdictOn(s runner.Summary) error {
 	bad := s.Failed + s.Blocked
 	switch {
 	case bad > 0 && s.Done == 0:
-		return fmt.Errorf("no trial succeeded: %d failed, %d blocked", s.Failed, s.Blocked)
+		return &hintError{fmt.Errorf("no trial succeeded: %d failed, %d blocked", s.Failed, s.Blocked), statusHint}
 	case bad > 0:
 		return &partlyError{fmt.Sprintf("%d of %d trials failed or are blocked", bad, bad+s.Done+s.Left)}
 	case s.Left > 0:
