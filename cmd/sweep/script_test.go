@@ -2,27 +2,33 @@ package main
 
 import (
 	"bufio"
+	"database/sql"
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"sweep": main}) }
 
-// TestScripts runs testdata/*.txtar: the executable specification of the command.
+// TestScripts runs testdata/*.txtar: the executable specification of the command. Each finds tiny.cue in its folder: a
+// sweep of 3 cells in 2 blocks that takes two seconds, whose bar every request meets.
 func TestScripts(t *testing.T) {
 	cue := cueCommand(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata", UpdateScripts: *update, RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("CUE", cue)
-			return nil
+			return copyFile(filepath.Join("testdata", "tiny.cue"), filepath.Join(e.WorkDir, "tiny.cue"))
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "serve": serve},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "serve": serve, "sql": query, "vary": vary, "waitfor": waitFor, "port": portOf},
 	})
 }
 
@@ -44,6 +50,97 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+}
+
+func copyFile(from, to string) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, 0o666)
+}
+
+// vary FILE OLD NEW… writes tiny.cue to FILE with each OLD, which it has to hold, replaced by its NEW.
+func vary(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 || len(args)%2 == 0 {
+		ts.Fatalf("usage: vary FILE OLD NEW…")
+	}
+	text := ts.ReadFile("tiny.cue")
+	for i := 1; i < len(args); i += 2 {
+		if !strings.Contains(text, args[i]) {
+			ts.Fatalf("%q is not in tiny.cue", args[i])
+		}
+		text = strings.ReplaceAll(text, args[i], args[i+1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o666))
+}
+
+// waitfor FILE waits until there is one.
+func waitFor(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: waitfor FILE")
+	}
+	for range 3000 {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	ts.Fatalf("there is no %s after 30 s", args[0])
+}
+
+// port URL NAME sets NAME to the port in the URL that URL holds.
+func portOf(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: port URL NAME")
+	}
+	base := ts.Getenv(args[0])
+	ts.Setenv(args[1], base[strings.LastIndexByte(base, ':')+1:])
+}
+
+// sql FILE QUERY prints the rows of a query, a line each, columns apart by "|", NULL as nothing.
+func query(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: sql FILE QUERY")
+	}
+	lines, err := rowsOf(ts.MkAbs(args[0]), args[1])
+	ts.Check(err)
+	for _, line := range lines {
+		fmt.Fprintln(ts.Stdout(), line)
+	}
+}
+
+func rowsOf(file, text string) ([]string, error) {
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	rows, err := db.Query(text)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	values, places := make([]sql.NullString, len(columns)), make([]any, len(columns))
+	for i := range values {
+		places[i] = &values[i]
+	}
+	var lines []string
+	for rows.Next() {
+		if err := rows.Scan(places...); err != nil {
+			return nil, err
+		}
+		fields := make([]string, len(values))
+		for i, v := range values {
+			fields[i] = v.String
+		}
+		lines = append(lines, strings.Join(fields, "|"))
+	}
+	return lines, rows.Err()
 }
 
 // serve NAME OPTION… serves the embedded engine on a free port until the script ends, and sets NAME to its URL.
