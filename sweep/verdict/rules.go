@@ -83,7 +83,7 @@ var rules = map[string]rule{
 	coldInWindow: {least: 5, suspect: 2, invalid: never,
 		words: "the first %d requests took %s to their first token (median), the rest %s", read: "ROCm/ATOM#302"},
 	drift: {least: 6, always: sweep.Suspect,
-		words: "%s of the baseline changed by %s from the first %d blocks to the last %d (Welch on logs, p = %.2g)", read: "ml-explore/mlx-lm#1010"},
+		words: "%s of the baseline changed by %s from the first %d blocks to the last %d (%s, p = %.2g)", read: "ml-explore/mlx-lm#1010"},
 
 	cacheContaminated: {suspect: never, invalid: 0.01,
 		words: "%s of the input tokens came from the cache where the contract expects %s (beyond a tolerance of %s)", read: "vllm-project/vllm#52884"},

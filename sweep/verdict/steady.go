@@ -88,7 +88,9 @@ func median(series []float64) float64 {
 	return stats.Percentile(slices.Sorted(slices.Values(series)), 500)
 }
 
-// driftFlags compare the first half of the baseline's blocks with the second.
+// driftFlags compare the first half of the baseline's blocks with the second. A server that gets slower with every block
+// spreads both halves, so that Welch's test cannot tell it in the usual six blocks, however much it is: there the order of
+// the blocks does.
 func driftFlags(blocks []analysis.Values) []sweep.Flag {
 	if len(blocks) < rules[drift].least {
 		return nil
@@ -100,12 +102,17 @@ func driftFlags(blocks []analysis.Values) []sweep.Flag {
 			continue
 		}
 		half := len(logs) / 2
-		_, _, p := stats.WelchT(logs[:half], logs[half:])
+		_, _, halves := stats.WelchT(logs[:half], logs[half:])
+		order := stats.MannKendall(logs).P
 		before, _ := stats.Moments(logs[:half])
 		after, _ := stats.Moments(logs[half:])
 		change := math.Exp(after-before) - 1
-		if p < driftP || p < driftPWithSize && math.Abs(change) > driftSize {
-			flags = append(flags, flagged(drift, rules[drift].always, metric, percent(change), half, len(logs)-half, p))
+		sized := math.Abs(change) > driftSize
+		switch {
+		case halves < driftP || halves < driftPWithSize && sized:
+			flags = append(flags, flagged(drift, rules[drift].always, metric, percent(change), half, len(logs)-half, "Welch on logs", halves))
+		case order < driftPWithSize && sized:
+			flags = append(flags, flagged(drift, rules[drift].always, metric, percent(change), half, len(logs)-half, "Mann–Kendall over blocks", order))
 		}
 	}
 	return flags

@@ -2,6 +2,7 @@ package verdict_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -458,6 +459,9 @@ func TestDrift(t *testing.T) {
 		{"noise", func(b int) float64 { return 50 + float64(b%3) }, ""},
 		{"11 % slower after half", func(b int) float64 { return 50*(1+.12*float64(b/4)) + .5*float64(b%2) }, sweep.Suspect},
 		{"9 % slower after half", func(b int) float64 { return 50*(1+.09*float64(b/4)) + .7*float64(b%3) }, ""},
+		{"5 % slower with every block", func(b int) float64 { return 50 * math.Pow(1.05, float64(b)) }, sweep.Suspect},
+		{"2 % slower with every block", func(b int) float64 { return 50 * math.Pow(1.02, float64(b)) }, ""},
+		{"5 % slower with every block but the last", func(b int) float64 { return 50 * math.Pow(1.05, float64(b-b/6*2)) }, ""},
 		{"small and certain", func(b int) float64 { return 50*(1+.09*float64(b/4)) + .001*float64(b%3) }, sweep.Suspect},
 	} {
 		d := derive(t, plan, night(plan, func(_ string, block int) float64 { return c.ttft(block) })...)
