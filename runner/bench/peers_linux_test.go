@@ -1,0 +1,112 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"strings"
+	"text/tabwriter"
+)
+
+// peerResult is what the program that runs other tools' clients prints.
+type peerResult struct {
+	TTFTMS []float64 `json:"ttft_ms"`
+	GapMS  []float64 `json:"gap_ms"` // missing where the client does not say
+	CPUS   float64   `json:"cpu_s"`
+}
+
+// comparePeers runs each other client, the reader that only reads, and this client under the bursts.
+func comparePeers(ctx context.Context, w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "client\tstreams\tanswers\tmean TTFT added, ms\tsd of gaps, ms\tserver's own, ms\tprocessor, s\t\n")
+	for _, n := range []int{1, 100, 500, 1000} {
+		if !wanted(burst(n).Name) {
+			continue
+		}
+		for _, client := range []string{"raw", "ours"} {
+			f, err := runPattern(client, burst(n), "")
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t\n", peerName(client), n, n, short(f.TTFTAddedMS), short(f.GapSDMS), short(f.ServerGapSDMS), short(f.CPUSeconds))
+		}
+		for client := range strings.SplitSeq(*clientsFlag, ",") {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			fmt.Fprintf(os.Stderr, "bench: %s, %d streams\n", client, n)
+			line, err := runPeer(ctx, client, n)
+			if err != nil {
+				line = "no figures: " + err.Error() + "\t\t\t\t\t"
+			}
+			fmt.Fprintf(t, "%s\t%d\t%s\n", client, n, line)
+		}
+	}
+	return t.Flush()
+}
+
+func peerName(client string) string {
+	if client == "ours" {
+		return "sweep"
+	}
+	return "raw epoll"
+}
+
+// runPeer runs another client once, one request on each of n streams, and sets its row.
+func runPeer(ctx context.Context, client string, n int) (string, error) {
+	server, err := startServer(known, -1)
+	if err != nil {
+		return "", err
+	}
+	defer server.end()
+	cmd := exec.CommandContext(ctx, *peersFlag, "run", client, server.URL, digits(n), digits(n))
+	out, err := cmd.Output()
+	if err != nil {
+		if exit, ok := err.(*exec.ExitError); ok {
+			lines := strings.Split(strings.TrimSpace(string(exit.Stderr)), "\n")
+			return "", fmt.Errorf("%s", lines[len(lines)-1])
+		}
+		return "", err
+	}
+	var p peerResult
+	if err := json.Unmarshal(out, &p); err != nil {
+		return "", err
+	}
+	exchanges, err := server.take()
+	if err != nil {
+		return "", err
+	}
+	if len(exchanges) == 0 {
+		return "", errors.New("the server saw no request")
+	}
+	kept, gaps := keptByServer(exchanges)
+	gapSD := math.NaN()
+	if len(p.GapMS) > 1 {
+		gapSD = deviation(p.GapMS)
+	}
+	return fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t", len(p.TTFTMS), short(mean(p.TTFTMS)-mean(kept)), short(gapSD), short(deviation(gaps)), short(p.CPUS)), nil
+}
+
+// keptByServer are the times to the first event and the gaps that a server kept, in milliseconds.
+func keptByServer(exchanges []Exchange) (ttfts, gaps []float64) {
+	for _, x := range exchanges {
+		ttfts = append(ttfts, float64(x.WriteNS[0]-x.RequestNS)/1e6)
+		for i := 1; i < len(x.WriteNS); i++ {
+			gaps = append(gaps, float64(x.WriteNS[i]-x.WriteNS[i-1])/1e6)
+		}
+	}
+	return ttfts, gaps
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
