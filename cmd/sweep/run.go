@@ -73,10 +73,14 @@ func (a *app) runAll(args []string, r *running) error {
 	}
 	ctx, stop := interruptible()
 	defer stop()
+	enough := make(chan os.Signal, 1)
+	signal.Notify(enough, syscall.SIGUSR1)
+	defer signal.Stop(enough)
+	start := starting{until: until, enough: enough}
 	var total runner.Summary
 	for _, p := range plans {
 		var summary runner.Summary
-		if summary, err = a.runOne(ctx, db, p, r, until); err != nil {
+		if summary, err = a.runOne(ctx, db, p, r, &start); err != nil {
 			break
 		}
 		total = add(total, summary)
@@ -127,7 +131,7 @@ func remaining(p *sweep.Plan, finished []store.Finished, r *running) ([]sweep.Tr
 }
 
 // runOne runs one sweep and prints its tables.
-func (a *app) runOne(ctx context.Context, db *store.DB, p *sweep.Plan, r *running, until time.Time) (runner.Summary, error) {
+func (a *app) runOne(ctx context.Context, db *store.DB, p *sweep.Plan, r *running, start *starting) (runner.Summary, error) {
 	finished, err := db.Finished(p.Name)
 	if err != nil {
 		return runner.Summary{}, err
@@ -148,7 +152,7 @@ func (a *app) runOne(ctx context.Context, db *store.DB, p *sweep.Plan, r *runnin
 	rec := newRecording(db, w, p)
 	summary, runErr := runner.Run(ctx, p, trials, runner.Config{
 		Record: rec.recorder(), Target: target.Deps{Getenv: os.LookupEnv, Executable: executable()},
-		NewWaiter: load.NewWaiter, Nonce: nonce, MayStart: mayStart(p, trials, until), Progress: func(e runner.Event) { shown.event(e, rec) },
+		NewWaiter: load.NewWaiter, Nonce: nonce, MayStart: start.mayStart(p, trials), Progress: func(e runner.Event) { shown.event(e, rec) },
 		KeepText: r.keepText, Sitting: sitting, Node: hostname(),
 	})
 	shown.close()
@@ -224,27 +228,32 @@ func interruptible() (context.Context, context.CancelFunc) {
 	return ctx, func() { signal.Stop(signals); cancel(nil) }
 }
 
-// mayStart lets a trial start unless SIGUSR1 came, or its block would not have ended by a time.
-func mayStart(p *sweep.Plan, trials []sweep.Trial, until time.Time) func(sweep.Trial) bool {
-	enough := make(chan os.Signal, 1)
-	signal.Notify(enough, syscall.SIGUSR1)
+// starting decides which trials of a run may still start.
+type starting struct {
+	until  time.Time        // zero where there is no end
+	enough <-chan os.Signal // SIGUSR1 came: start nothing more, in no sweep
+	over   bool
+}
+
+// mayStart lets a trial of a plan start unless that was enough, or its block would not have ended by the time set.
+func (s *starting) mayStart(p *sweep.Plan, trials []sweep.Trial) func(sweep.Trial) bool {
 	blocks := map[int][]sweep.Trial{}
 	for _, t := range trials {
 		blocks[t.Block] = append(blocks[t.Block], t)
 	}
-	started, over := map[int]bool{}, false
+	started := map[int]bool{}
 	return func(t sweep.Trial) bool {
 		select {
-		case <-enough:
-			over = true
+		case <-s.enough:
+			s.over = true
 		default:
 		}
-		if over {
+		if s.over {
 			return false
 		}
-		if !started[t.Block] && !until.IsZero() {
+		if !started[t.Block] && !s.until.IsZero() {
 			seconds, _ := p.Expected(blocks[t.Block])
-			if time.Now().Add(time.Duration(seconds * float64(time.Second))).After(until) {
+			if time.Now().Add(time.Duration(seconds * float64(time.Second))).After(s.until) {
 				return false
 			}
 		}
