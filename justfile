@@ -1,14 +1,14 @@
 # The recipes of this repository; `just` alone lists them.
 
 _default:
-    @just --list --unsorted
+    @{{ just_executable() }} --list --unsorted
 
-# How sweep's client compares with a reader that does nothing but read, on this machine: a few minutes.
+# How sweep's client compares with a reader that does nothing but read: five minutes
 [group('bench')]
 bench *ARGS:
-    go test ./runner/bench -v -run '^$' -timeout 0 -args -compare {{ ARGS }}
+    go test -c -o bin/bench.test ./runner/bench
+    bin/bench.test -compare {{ ARGS }}
 
-# The same, with other tools' clients against the same null server: PEERS is a program that runs them.
+# The same, and other tools' clients against the same null server: PEERS is a program that runs them
 [group('bench')]
-bench-peers PEERS *ARGS:
-    go test ./runner/bench -v -run '^$' -timeout 0 -args -compare -peers {{ trim_start_match(PEERS, 'PEERS=') }} {{ ARGS }}
+bench-peers PEERS *ARGS: (bench "-peers" trim_start_match(PEERS, "PEERS=") ARGS)

@@ -54,11 +54,14 @@ func post(t *testing.T, s *Server, path, id string) (events []string) {
 	return events
 }
 
-// stampOf is the time in an event's id.
+// stampOf is the time that an event's text is.
 func stampOf(t *testing.T, event string) int64 {
 	t.Helper()
-	_, id, _ := strings.Cut(event, `cmpl-`)
-	n, err := strconv.ParseInt(id[:16], 16, 64)
+	_, text, ok := strings.Cut(event, `"text":"`)
+	if !ok {
+		_, text, _ = strings.Cut(event, `"content":"`)
+	}
+	n, err := strconv.ParseInt(text[:16], 16, 64)
 	if err != nil {
 		t.Fatalf("%s: %v", event, err)
 	}

@@ -49,17 +49,17 @@ func readRequest(in *bufio.Reader) (request, error) {
 	return r, err
 }
 
-// The texts of an answer. Every event is a chunk of its own; the 16 digits of its id are the time of its write, in
-// hexadecimal nanoseconds since the epoch.
+// The texts of an answer. Every event is a chunk of its own; its text is the time of its write, in hexadecimal
+// nanoseconds since the epoch.
 const (
 	answerHead     = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-	completionHead = `data: {"id":"cmpl-`
-	completionTail = `","object":"text_completion","created":1795981090,"model":"tiny","choices":[{"index":0,"text":" import","logprobs":null,"finish_reason":null,"stop_reason":null,"token_ids":null}],"usage":null}` + "\n\n"
-	chatHead       = `data: {"id":"chatcmpl-`
-	chatTail       = `","object":"chat.completion.chunk","created":1795981090,"model":"tiny","choices":[{"index":0,"delta":{"content":" import"},"logprobs":null,"finish_reason":null,"token_ids":null}],"usage":null}` + "\n\n"
+	completionHead = `data: {"id":"cmpl-9f1c2c1e8d4f4a39","object":"text_completion","created":1795981090,"model":"tiny","choices":[{"index":0,"text":"`
+	completionTail = `","logprobs":null,"finish_reason":null,"stop_reason":null,"token_ids":null}],"usage":null}` + "\n\n"
+	chatHead       = `data: {"id":"chatcmpl-9f1c2c1e8d4f4a39","object":"chat.completion.chunk","created":1795981090,"model":"tiny","choices":[{"index":0,"delta":{"content":"`
+	chatTail       = `"},"logprobs":null,"finish_reason":null,"token_ids":null}],"usage":null}` + "\n\n"
 	finishedNull   = `"finish_reason":null`
 	finishedLength = `"finish_reason":"length"`
-	usageHead      = `data: {"id":"cmpl-0","object":"text_completion","created":1795981090,"model":"tiny","choices":[],"usage":{"prompt_tokens":32,"completion_tokens":`
+	usageHead      = `data: {"id":"cmpl-9f1c2c1e8d4f4a39","object":"text_completion","created":1795981090,"model":"tiny","choices":[],"usage":{"prompt_tokens":32,"completion_tokens":`
 	usageTail      = "}}\n\n"
 	doneEvent      = "data: [DONE]\n\n"
 	lastChunk      = "0\r\n\r\n"
