@@ -2,11 +2,11 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path"
 	"strings"
 
+	"github.com/inference-sweep/sweep/schema"
 	"github.com/inference-sweep/sweep/store"
 	"github.com/inference-sweep/sweep/sweep"
 	"github.com/inference-sweep/sweep/sweep/report"
@@ -15,22 +15,27 @@ import (
 	"golang.org/x/term"
 )
 
-const reportExample = `  sweep report                                # goodput under the SLO
+const reportExample = `  sweep report                                            # goodput under the SLO
   sweep report latency --cell 'rate=*'
-  sweep report variance --format csv -o variance.csv
+  sweep report variance --format csv -o variance.csv      # and variance.csv.contract.json beside it
+  sweep report --slo ttft=200ms,tpot=50ms                 # judge the same night by other bars
   sweep report flags --sweep batch --format json`
 
 // reporting is what the verb report was asked.
 type reporting struct {
-	format, sweep, cell, out string
+	output
+	sweep, cell, slo string
 }
 
 func (a *app) reportVerb() *cobra.Command {
-	r := reporting{format: "table"}
+	r := reporting{output: output{format: "table"}}
 	cmd := &cobra.Command{
 		Use: "report [" + strings.Join(report.Kinds(), "|") + "]", Short: "print the tables",
 		Long: `report prints a table of each sweep in the database: goodput where none is named. Figures are over blocks, with their 95 %
-interval; each table ends with the contract behind it, what its words mean, and its flags.`,
+interval; each table ends with the contract behind it, what its words mean, and its flags.
+
+With --slo, every request is judged again, by those bars in place of the contract's; nothing is stored. With -o, the
+contracts in full, the provenance and the definition's source are written beside the table, as FILE.contract.json.`,
 		Example: reportExample, ValidArgs: report.Kinds(), Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -43,11 +48,11 @@ interval; each table ends with the contract behind it, what its words mean, and 
 			return a.report(kind, &r)
 		},
 	}
-	formatFlag(cmd, &r.format)
+	r.output.flags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&r.sweep, "sweep", "", "only the sweep `NAME`")
 	f.StringVar(&r.cell, "cell", "", "only the cells that match a `GLOB`")
-	f.StringVarP(&r.out, "output", "o", "", "write to a `FILE`")
+	f.StringVar(&r.slo, "slo", "", "judge by these `BARS` instead of the contract's: ttft=200ms,tpot=50ms,e2e=5s,attainment=0.95")
 	return cmd
 }
 
@@ -55,7 +60,11 @@ func (a *app) report(kind string, r *reporting) error {
 	if err := oneOf("the report", kind, report.Kinds()); err != nil {
 		return err
 	}
-	if err := oneOf("--format", r.format, report.Formats()); err != nil {
+	if err := r.output.check(); err != nil {
+		return err
+	}
+	slo, err := parseSLO(r.slo)
+	if err != nil {
 		return err
 	}
 	cells, err := globFilter(r.cell)
@@ -72,19 +81,39 @@ func (a *app) report(kind string, r *reporting) error {
 		return err
 	}
 	var tables []*report.Table
+	var ins []report.Input
 	for _, name := range names {
 		in, err := storedInput(db, name)
+		if err == nil && slo != nil {
+			err = judgeAgain(db, &in, slo, r.slo)
+		}
 		if err != nil {
 			return err
 		}
-		in.Cells = cells
+		in.Cells, in.Command = cells, commandLine(append([]string{"sweep"}, a.args...)...)
 		table, err := report.Build(kind, in)
 		if err != nil {
 			return err
 		}
-		tables = append(tables, table)
+		tables, ins = append(tables, table), append(ins, in)
 	}
-	return a.writeTables(tables, r)
+	return a.writeTables(tables, ins, &r.output)
+}
+
+// judgeAgain makes what a report is made from anew, by other bars.
+func judgeAgain(db *store.DB, in *report.Input, slo *schema.SLO, text string) error {
+	judged, err := withSLO(in.Plan, slo)
+	if err != nil {
+		return err
+	}
+	if in.Derived, err = deriveOnly(db, judged); err != nil {
+		return err
+	}
+	// The legend prints the contract's own bars beside these.
+	plan := *in.Plan
+	plan.Flags = judged.Flags
+	in.Plan, in.SLO = &plan, text
+	return nil
 }
 
 func globFilter(glob string) (func(string) bool, error) {
@@ -95,28 +124,6 @@ func globFilter(glob string) (func(string) bool, error) {
 		return nil, usage("--cell "+glob+": "+err.Error(), "a glob has * ? and [a-z], as in 'rate=*'")
 	}
 	return func(name string) bool { ok, _ := path.Match(glob, name); return ok }, nil
-}
-
-// writeTables writes tables one below the other, to the output or a file.
-func (a *app) writeTables(tables []*report.Table, r *reporting) error {
-	w := a.stdout
-	if r.out != "" {
-		f, err := os.Create(r.out)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		w = f
-	}
-	for i, t := range tables {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		if err := report.Write(w, t, r.format, a.tableOptions()); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // tableOptions fit a table to the terminal, where there is one.
@@ -135,9 +142,9 @@ func (a *app) tableOptions() report.Options {
 // openDerived opens the database for reading, after bringing its derived rows up to date where they are not and nobody
 // else writes.
 func (a *app) openDerived(only string) (*store.DB, error) {
-	db, err := store.Open(a.database, store.Options{ReadOnly: true})
+	db, err := openRead(a.database)
 	if err != nil {
-		return nil, storeHint(err)
+		return nil, err
 	}
 	names, err := db.Sweeps()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,8 +29,21 @@ func TestScripts(t *testing.T) {
 			e.Setenv("CUE", cue)
 			return copyFile(filepath.Join("testdata", "tiny.cue"), filepath.Join(e.WorkDir, "tiny.cue"))
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "serve": serve, "sql": query, "vary": vary, "waitfor": waitFor, "port": portOf},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "serve": serve, "sql": query, "vary": vary, "waitfor": waitFor, "port": portOf, "subset": subset},
 	})
+}
+
+// subset FILE WHOLE wants every line of FILE to be one of WHOLE's.
+func subset(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: subset FILE WHOLE")
+	}
+	whole := strings.Split(ts.ReadFile(args[1]), "\n")
+	for _, line := range strings.Split(ts.ReadFile(args[0]), "\n") {
+		if !slices.Contains(whole, line) {
+			ts.Fatalf("%s has no line %s", args[1], line)
+		}
+	}
 }
 
 // exits N COMMAND… runs a command that has to end with exit code N.

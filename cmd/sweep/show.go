@@ -65,31 +65,15 @@ func recordOf(db *store.DB, id string) (report.Record, error) {
 		in, err := storedInput(db, id)
 		return report.ShowSweep(in), err
 	}
-	only, cell, qualified := strings.Cut(id, "/")
-	if !qualified || !slices.Contains(names, only) {
-		only, cell = "", id
+	p, cell, err := findCell(db, id, "sweep show takes a sweep's name ("+strings.Join(names, ", ")+"), a cell's name, or a trial's number")
+	if err != nil {
+		return report.Record{}, err
 	}
-	found := []string{}
-	for _, name := range names {
-		p, err := db.Plan(name)
-		if err != nil {
-			return report.Record{}, err
-		}
-		if (only == "" || only == name) && p.CellNamed(cell) != nil {
-			found = append(found, name)
-		}
+	in, err := storedInput(db, p.Name)
+	if err != nil {
+		return report.Record{}, err
 	}
-	switch len(found) {
-	case 0:
-		return report.Record{}, usage("nothing is called "+id, "sweep show takes a sweep's name ("+strings.Join(names, ", ")+"), a cell's name, or a trial's number")
-	case 1:
-		in, err := storedInput(db, found[0])
-		if err != nil {
-			return report.Record{}, err
-		}
-		return report.ShowCell(in, cell)
-	}
-	return report.Record{}, usage("several sweeps have a cell "+cell, "write "+found[0]+"/"+cell+" or "+found[1]+"/"+cell)
+	return report.ShowCell(in, cell)
 }
 
 func trialRecord(db *store.DB, id int64) (report.Record, error) {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"runtime"
 	"sync"
 
@@ -90,6 +91,7 @@ func (a *app) printTables(db *store.DB, p *sweep.Plan, derived *sweep.Derived, k
 		return err
 	}
 	for i, kind := range kinds {
+		in.Command = a.reportCommand(kind, p.Name)
 		table, err := report.Build(kind, in)
 		if err != nil {
 			return err
@@ -104,14 +106,47 @@ func (a *app) printTables(db *store.DB, p *sweep.Plan, derived *sweep.Derived, k
 	return nil
 }
 
+// reportCommand prints a table again.
+func (a *app) reportCommand(kind, name string) string {
+	words := []string{"sweep", "report", kind, "--sweep", name}
+	if a.database != defaultDatabase() {
+		words = append(words, "--db", a.database)
+	}
+	return commandLine(words...)
+}
+
 func reportInput(db *store.DB, p *sweep.Plan, derived *sweep.Derived) (report.Input, error) {
 	in := report.Input{Plan: p, Derived: derived}
 	var err error
 	if in.Trials, err = db.Trials(p.Name); err != nil {
 		return in, err
 	}
-	in.Launches, err = db.Launches(p.Name)
+	if in.Launches, err = db.Launches(p.Name); err != nil {
+		return in, err
+	}
+	failed, err := db.Errors(p.Name)
+	if err != nil {
+		return in, err
+	}
+	for _, e := range failed {
+		in.Errors = append(in.Errors, report.ErrorCount(e))
+	}
+	in.Provenance, err = provenanceOf(db, p.Name)
 	return in, err
+}
+
+// provenanceOf is where a sweep's figures come from: what its last sitting recorded, and the database.
+func provenanceOf(db *store.DB, name string) (map[string]string, error) {
+	sittings, err := db.Sittings(name)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]string{}
+	if len(sittings) > 0 {
+		maps.Copy(known, sittings[len(sittings)-1].Provenance)
+	}
+	known["database"] = db.Path()
+	return known, nil
 }
 
 // storeHint says what to do about a database that cannot be opened.

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/inference-sweep/sweep/store"
+	"github.com/inference-sweep/sweep/sweep"
+	"github.com/spf13/cobra"
+)
+
+// openRead opens a database for reading. One of an older version is brought up to date before.
+func openRead(path string) (*store.DB, error) {
+	db, err := store.Open(path, store.Options{ReadOnly: true})
+	if older := (*store.OlderError)(nil); errors.As(err, &older) {
+		writer, err := store.Open(path, store.Options{Owner: "sweep"})
+		if err != nil {
+			return nil, storeHint(err)
+		}
+		if err := writer.Close(); err != nil {
+			return nil, err
+		}
+		return store.Open(path, store.Options{ReadOnly: true})
+	}
+	if err != nil {
+		return nil, storeHint(err)
+	}
+	return db, nil
+}
+
+// findCell finds what CELL or SWEEP/CELL means in a database: the plan, and the cell's name in it. hint is what to do
+// where nothing is called so; empty for the usual.
+func findCell(db *store.DB, id, hint string) (*sweep.Plan, string, error) {
+	names, err := db.Sweeps()
+	if err != nil {
+		return nil, "", err
+	}
+	only, cell, qualified := strings.Cut(id, "/")
+	if !qualified || !slices.Contains(names, only) {
+		only, cell = "", id
+	}
+	var found []*sweep.Plan
+	for _, name := range names {
+		if only != "" && only != name {
+			continue
+		}
+		p, err := db.Plan(name)
+		if err != nil {
+			return nil, "", err
+		}
+		if p.CellNamed(cell) != nil {
+			found = append(found, p)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, "", noSuchCell(db, id, only, cell, cmp.Or(hint, "there are the sweeps "+strings.Join(names, ", ")+", and sweep show SWEEP lists the cells of one"))
+	case 1:
+		return found[0], cell, nil
+	}
+	return nil, "", usage("several sweeps have a cell "+cell, "write "+found[0].Name+"/"+cell+" or "+found[1].Name+"/"+cell)
+}
+
+// noSuchCell says what there is instead.
+func noSuchCell(db *store.DB, id, only, cell, hint string) error {
+	if only == "" {
+		return usage("nothing is called "+id, hint)
+	}
+	p, err := db.Plan(only)
+	if err != nil {
+		return err
+	}
+	return usage(fmt.Sprintf("sweep %s has no cell %s", only, cell), "its cells are "+strings.Join(cellNames(p), ", "))
+}
+
+// completeCell completes the names of cells that the database holds, as SWEEP/CELL where several sweeps have one.
+func (a *app) completeCell(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	db, err := store.Open(a.database, store.Options{ReadOnly: true})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer db.Close()
+	sweeps, _ := db.Sweeps()
+	count, all := map[string]int{}, []string{}
+	names := map[string][]string{}
+	for _, name := range sweeps {
+		if p, err := db.Plan(name); err == nil {
+			names[name] = cellNames(p)
+			for _, cell := range names[name] {
+				count[cell]++
+			}
+		}
+	}
+	for _, name := range sweeps {
+		for _, cell := range names[name] {
+			if count[cell] > 1 {
+				cell = name + "/" + cell
+			}
+			all = append(all, cell)
+		}
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+
+	"github.com/inference-sweep/sweep/sweep/report"
+	"github.com/spf13/cobra"
+)
+
+// output is where tables go, and in which format.
+type output struct {
+	format, path string
+	force        bool
+}
+
+// besideSuffix ends the name of the file beside a table that holds its full contracts and provenance.
+const besideSuffix = ".contract.json"
+
+func (o *output) flags(cmd *cobra.Command) {
+	formatFlag(cmd, &o.format)
+	cmd.Flags().StringVarP(&o.path, "output", "o", "", "write to a `FILE`, and the contracts and provenance to FILE"+besideSuffix)
+	cmd.Flags().BoolVar(&o.force, "force", false, "let -o overwrite files")
+}
+
+func (o *output) check() error { return oneOf("--format", o.format, report.Formats()) }
+
+// writeTables writes tables one below the other to the standard output, or to a file with what lies beside it. ins are
+// what they were made from.
+func (a *app) writeTables(tables []*report.Table, ins []report.Input, o *output) error {
+	if o.path == "" {
+		return report.WriteAll(a.stdout, tables, o.format, a.tableOptions())
+	}
+	var text bytes.Buffer
+	if err := report.WriteAll(&text, tables, o.format, report.Options{}); err != nil {
+		return err
+	}
+	beside, err := besideText(ins)
+	if err != nil {
+		return err
+	}
+	for _, path := range []string{o.path, o.path + besideSuffix} {
+		if _, err := os.Stat(path); err == nil && !o.force {
+			return usage(path+" exists", "--force overwrites it; -o names another")
+		}
+	}
+	if err := os.WriteFile(o.path, text.Bytes(), 0o666); err != nil {
+		return err
+	}
+	if err := os.WriteFile(o.path+besideSuffix, beside, 0o666); err != nil {
+		return err
+	}
+	a.say("wrote %s and %s", o.path, o.path+besideSuffix)
+	return nil
+}
+
+// besideText is an object a sweep, and an array of them where there are several.
+func besideText(ins []report.Input) ([]byte, error) {
+	var objects []json.RawMessage
+	for _, in := range ins {
+		var text bytes.Buffer
+		if err := report.WriteBeside(&text, in); err != nil {
+			return nil, err
+		}
+		objects = append(objects, text.Bytes())
+	}
+	if len(objects) == 1 {
+		return objects[0], nil
+	}
+	return json.MarshalIndent(objects, "", "  ")
+}
+
+// commandLine is a command as it would be typed.
+func commandLine(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = word
+		if word == "" || strings.ContainsAny(word, " \t\n'\"\\$`*?[]{}()<>|&;#~!") {
+			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
