@@ -120,6 +120,9 @@ func (x *trial) after(ctx context.Context, m meterReading, out load.Outcome) err
 	if m.SchedP99NS != sweep.None {
 		facts[sweep.ObsSchedP99NS] = m.SchedP99NS
 	}
+	if x.FloorNS > 0 {
+		facts[sweep.ObsFloorNS] = x.FloorNS
+	}
 	if out.SteadyNS != sweep.None {
 		facts[sweep.ObsSteadyAt] = out.SteadyNS
 	}

@@ -41,8 +41,11 @@ type Config struct {
 	MayStart func(sweep.Trial) bool
 	Progress func(Event)
 	KeepText bool
-	Sitting  int64
-	Node     string
+	// FloorNS is the time to first token that is this client's own, against a server that answers at once; 0 where it
+	// was not measured.
+	FloorNS int64
+	Sitting int64
+	Node    string
 }
 
 // Summary counts how the trials of a run ended.

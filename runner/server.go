@@ -66,7 +66,9 @@ func (s *server) spentFor(cell *sweep.PlanCell) bool {
 }
 
 // silent says that the server failed a trial and does not answer any more.
-func (r *runner) silent(ctx context.Context) bool { return r.server.suspect && r.server.Probe(ctx) != nil }
+func (r *runner) silent(ctx context.Context) bool {
+	return r.server.suspect && r.server.Probe(ctx) != nil
+}
 
 func (s *server) gone() bool {
 	select {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/inference-sweep/sweep/runner"
+	"github.com/inference-sweep/sweep/runner/bench"
 	"github.com/inference-sweep/sweep/runner/load"
 	"github.com/inference-sweep/sweep/runner/target"
 	"github.com/inference-sweep/sweep/store"
@@ -153,7 +154,7 @@ func (a *app) runOne(ctx context.Context, db *store.DB, p *sweep.Plan, r *runnin
 	summary, runErr := runner.Run(ctx, p, trials, runner.Config{
 		Record: rec.recorder(), Target: target.Deps{Getenv: os.LookupEnv, Executable: executable()},
 		NewWaiter: load.NewWaiter, Nonce: nonce, MayStart: start.mayStart(p, trials), Progress: func(e runner.Event) { shown.event(e, rec) },
-		KeepText: r.keepText, Sitting: sitting, Node: hostname(),
+		KeepText: r.keepText, FloorNS: a.floor(ctx, trials), Sitting: sitting, Node: hostname(),
 	})
 	shown.close()
 	if closeErr := w.Close(); runErr == nil {
@@ -172,6 +173,19 @@ func (a *app) runOne(ctx context.Context, db *store.DB, p *sweep.Plan, r *runnin
 		return summary, err
 	}
 	return summary, a.printTables(db, p, derived, []string{"goodput", "variance"})
+}
+
+// floor measures what this client adds to a time to first token, once a run.
+func (a *app) floor(ctx context.Context, trials []sweep.Trial) int64 {
+	if len(trials) == 0 {
+		return 0
+	}
+	ns, err := bench.Floor(ctx)
+	if err != nil {
+		a.say("%v: not measured", err)
+		return 0
+	}
+	return ns
 }
 
 // sitting describes this pass.
