@@ -37,6 +37,9 @@ type Config struct {
 	NewWaiter func() (*load.Waiter, error)
 	// Nonce draws the seed of a trial's text, in hex.
 	Nonce func() string
+	// Replay gives the seed of a trial that is run again with the text that it had; empty draws a new one, as for all
+	// trials where it is nil.
+	Replay func(sweep.Trial) string
 	// MayStart says whether a trial may still be started; nil lets all. Those it refuses are left over.
 	MayStart func(sweep.Trial) bool
 	Progress func(Event)

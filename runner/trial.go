@@ -40,7 +40,7 @@ type trial struct {
 // trial runs one trial on the server that is up. The error is of the environment only.
 func (r *runner) trial(ctx context.Context, cell *sweep.PlanCell, t sweep.Trial, index int) error {
 	record := r.record(t)
-	record.Nonce, record.ServedModel = r.Nonce(), r.server.Model
+	record.Nonce, record.ServedModel = r.seedOf(t), r.server.Model
 	if cache := cell.Cell.Contract.PrefixCache; cache.Enabled {
 		record.CacheMethod = cache.By
 	}
@@ -70,6 +70,16 @@ func (r *runner) trial(ctx context.Context, cell *sweep.PlanCell, t sweep.Trial,
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// seedOf is the seed of a trial's text.
+func (r *runner) seedOf(t sweep.Trial) string {
+	if r.Replay != nil {
+		if seed := r.Replay(t); seed != "" {
+			return seed
+		}
+	}
+	return r.Nonce()
 }
 
 // equip makes what a trial sends with.

@@ -147,18 +147,28 @@ var ErrNoSweep = errors.New("no such sweep in the database")
 
 // Plan is the plan of the sweep's last sitting. Its definition's cells are there as well, positions are not.
 func (db *DB) Plan(sweepName string) (*sweep.Plan, error) {
+	return db.planFrom(sweepName, `SELECT p.body FROM raw_sweep AS s JOIN raw_plan AS p ON p.plan = s.plan
+		WHERE s.sweep = ?`, sweepName)
+}
+
+// PlanOfSitting is the plan that a sitting ran, which need not be the sweep's current one.
+func (db *DB) PlanOfSitting(sitting int64) (*sweep.Plan, error) {
+	return db.planFrom(fmt.Sprintf("sitting %d", sitting), `SELECT p.body FROM raw_sitting AS s JOIN raw_plan AS p ON p.plan = s.plan
+		WHERE s.sitting = ?`, sitting)
+}
+
+func (db *DB) planFrom(whose, query string, key any) (*sweep.Plan, error) {
 	var body string
-	err := db.readers.QueryRowContext(background, `SELECT p.body FROM raw_sweep AS s JOIN raw_plan AS p ON p.plan = s.plan
-		WHERE s.sweep = ?`, sweepName).Scan(&body)
+	err := db.readers.QueryRowContext(background, query, key).Scan(&body)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("%s: %w", sweepName, ErrNoSweep)
+		return nil, fmt.Errorf("%s: %w", whose, ErrNoSweep)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the plan of %s: %w", sweepName, err)
+		return nil, fmt.Errorf("read the plan of %s: %w", whose, err)
 	}
 	plan := new(sweep.Plan)
 	if err := json.Unmarshal([]byte(body), plan); err != nil {
-		return nil, fmt.Errorf("read the plan of %s: %w", sweepName, err)
+		return nil, fmt.Errorf("read the plan of %s: %w", whose, err)
 	}
 	for i := range plan.Cells {
 		plan.Definition.Cells = append(plan.Definition.Cells, plan.Cells[i].Cell)

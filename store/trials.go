@@ -35,14 +35,14 @@ func (db *DB) Finished(sweepName string) ([]Finished, error) {
 // Trials lists the attempts at a sweep's trials in the order in which they began, from the last fresh start on: those
 // of digests that the current plan does not have too, under the name that each was recorded with.
 func (db *DB) Trials(sweepName string) ([]sweep.TrialRecord, error) {
-	return selectAll(db.readers, "raw_trial", trialColumns, counting+"ORDER BY trial", sweepName, sweepName)
+	return selectAll(db.readers, attempts, trialColumns, counting+"ORDER BY trial", sweepName, sweepName)
 }
 
 // Trial is one attempt at a trial.
 func (db *DB) Trial(id int64) (sweep.TrialRecord, error) { return trialFrom(db.readers, id) }
 
 func trialFrom(q queryer, id int64) (sweep.TrialRecord, error) {
-	found, err := selectAll(q, "raw_trial", trialColumns, "WHERE trial = ?", id)
+	found, err := selectAll(q, attempts, trialColumns, "WHERE trial = ?", id)
 	if err != nil {
 		return sweep.TrialRecord{}, err
 	}

@@ -10,7 +10,7 @@ import (
 // Views lists the public views by name.
 var Views = []string{
 	"cell", "point", "trial", "request", "latency", "goodput", "variance", "comparison", "launch", "answer", "capacity",
-	"quality", "flag", "observation", "sample", "provenance", "sitting",
+	"quality", "flag", "observation", "sample", "provenance", "sitting", "exclusion",
 }
 
 // View reads a public view whole: its columns, and its rows one by one, each a fresh slice of nil, int64, float64,

@@ -31,6 +31,7 @@ observation(trial, at_ms, source, key, value)
 sample(trial, at_ms, source, metric, value)
 provenance(sweep, key, value)
 sitting(sweep, sitting, started_at, argv, version, revision, host, fresh)
+exclusion(sweep, cell, block, attempt, trial, excluded, reason, at)
 `
 
 func TestViewsHaveTheirColumns(t *testing.T) {

@@ -25,12 +25,19 @@ LEFT JOIN raw_cell AS c ON c.id = coalesce(
   (SELECT old.id FROM raw_sitting AS s JOIN raw_cell AS old ON old.plan = s.plan
    WHERE s.sitting = t.sitting AND old.digest = t.digest AND old.alias_of IS NULL));
 
+-- The attempts at trials as they count: one that was taken out of the tables has that for its status.
+CREATE VIEW attempt AS
+SELECT t.trial, t.sweep, t.cell, t.digest, t.block, t.copy, t.attempt, t.sitting, t.order_index, t.launch, t.node, t.started_at, t.nonce, t.workload_hash,
+       iif(x.excluded, 'excluded', t.status) AS status, iif(x.excluded, x.reason, t.reason) AS reason, t.t0_ns, t.t1_ns, t.end_ns, t.cache_method, t.served_model
+FROM raw_trial AS t LEFT JOIN raw_exclusion AS x
+  ON x.exclusion = (SELECT max(exclusion) FROM raw_exclusion AS last WHERE last.trial = t.trial);
+
 CREATE VIEW trial AS
 SELECT t.sweep, j.cell, t.block, t.copy, t.attempt, t.trial, t.digest, t.sitting, t.status, d.verdict,
        coalesce(d.flags, '[]') AS flags, t.started_at, t.node, t.order_index, t.launch, t.workload_hash, d.due, d.sent,
        d.ok, d.failed, d.offered_rate, d.achieved_rate, d.inflight_mean, d.inflight_max, d.window_s, d.cached_share,
        t.cache_method, t.served_model
-FROM raw_trial AS t JOIN judged AS j ON j.trial = t.trial LEFT JOIN derived_trial AS d ON d.trial = t.trial;
+FROM attempt AS t JOIN judged AS j ON j.trial = t.trial LEFT JOIN derived_trial AS d ON d.trial = t.trial;
 
 CREATE VIEW request AS
 SELECT j.sweep, j.cell, j.block, j.attempt, r.trial, r.phase, r.seq, r.request_id,
@@ -110,3 +117,8 @@ JOIN raw_provenance AS p ON p.sitting = s.sitting;
 
 CREATE VIEW sitting AS
 SELECT sweep, sitting, started_at, argv, version, revision, host, fresh FROM raw_sitting;
+
+CREATE VIEW exclusion AS
+SELECT j.sweep, j.cell, j.block, j.attempt, x.trial, x.excluded, x.reason, x.at
+FROM raw_exclusion AS x JOIN judged AS j ON j.trial = x.trial
+ORDER BY x.exclusion;

@@ -33,6 +33,8 @@ const (
 	StatusInterrupted = "interrupted"
 	StatusBlocked     = "blocked"
 	StatusRunning     = "running"
+	// StatusExcluded is a done trial that somebody took out of the tables.
+	StatusExcluded = "excluded"
 )
 
 // The statuses of a request.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -25,6 +26,18 @@ func openRead(path string) (*store.DB, error) {
 		}
 		return store.Open(path, store.Options{ReadOnly: true})
 	}
+	if err != nil {
+		return nil, storeHint(err)
+	}
+	return db, nil
+}
+
+// openWrite opens a database that exists for writing. owner is what whoever is refused meanwhile is told.
+func openWrite(path, owner string) (*store.DB, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, storeHint(err)
+	}
+	db, err := store.Open(path, store.Options{Owner: owner})
 	if err != nil {
 		return nil, storeHint(err)
 	}

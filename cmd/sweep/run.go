@@ -141,20 +141,41 @@ func (a *app) runOne(ctx context.Context, db *store.DB, p *sweep.Plan, r *runnin
 	if err != nil {
 		return runner.Summary{}, err
 	}
+	return a.measure(ctx, db, p, trials, &measuring{
+		sitting: a.sitting(p, r.fresh), keepText: r.keepText, progress: r.progress, mayStart: start.mayStart(p, trials),
+	})
+}
+
+// measuring is how trials are run.
+type measuring struct {
+	sitting  store.Sitting
+	current  *sweep.Plan // of the sweep, where the trials are of an older one
+	keepText bool
+	progress string
+	mayStart func(sweep.Trial) bool
+	replay   func(sweep.Trial) string
+}
+
+// measure runs trials of a plan in one sitting and prints the tables of its sweep.
+func (a *app) measure(ctx context.Context, db *store.DB, p *sweep.Plan, trials []sweep.Trial, m *measuring) (runner.Summary, error) {
 	if err := a.checkBefore(p, trials); err != nil {
 		return runner.Summary{}, err
 	}
-	sitting, err := db.BeginSitting(a.sitting(p, r), p)
+	current := p
+	if m.current != nil {
+		current = m.current
+	}
+	sitting, err := db.BeginSitting(m.sitting, current)
 	if err != nil {
 		return runner.Summary{}, err
 	}
 	w := db.NewWriter()
-	shown := a.newProgress(p, trials, r.progress)
+	shown := a.newProgress(p, trials, m.progress)
 	rec := newRecording(db, w, p)
 	summary, runErr := runner.Run(ctx, p, trials, runner.Config{
 		Record: rec.recorder(), Target: target.Deps{Getenv: os.LookupEnv, Executable: executable()},
-		NewWaiter: load.NewWaiter, Nonce: nonce, MayStart: start.mayStart(p, trials), Progress: func(e runner.Event) { shown.event(e, rec) },
-		KeepText: r.keepText, FloorNS: a.floor(ctx, trials), Sitting: sitting, Node: hostname(),
+		NewWaiter: load.NewWaiter, Nonce: nonce, Replay: m.replay, MayStart: m.mayStart, Progress: func(e runner.Event) { shown.event(e, rec) },
+		KeepText: m.keepText, FloorNS: a.floor(ctx, trials), Sitting: sitting, Node: hostname(),
 	})
 	shown.close()
 	if closeErr := w.Close(); runErr == nil {
@@ -162,17 +183,17 @@ func (a *app) runOne(ctx context.Context, db *store.DB, p *sweep.Plan, r *runnin
 	}
 	if runErr != nil {
 		// What was measured is worth its tables even though the run did not end well.
-		derive(db, p)
+		derive(db, current)
 		return summary, runErr
 	}
 	if len(trials) == 0 {
 		a.say("%s: every trial is done", p.Name)
 	}
-	derived, err := derive(db, p)
+	derived, err := derive(db, current)
 	if err != nil {
 		return summary, err
 	}
-	return summary, a.printTables(db, p, derived, []string{"goodput", "variance"})
+	return summary, a.printTables(db, current, derived, []string{"goodput", "variance"})
 }
 
 // floor measures what this client adds to a time to first token, once a run.
@@ -189,11 +210,11 @@ func (a *app) floor(ctx context.Context, trials []sweep.Trial) int64 {
 }
 
 // sitting describes this pass.
-func (a *app) sitting(p *sweep.Plan, r *running) store.Sitting {
+func (a *app) sitting(p *sweep.Plan, fresh bool) store.Sitting {
 	b := readBuild()
 	return store.Sitting{
 		Sweep: p.Name, Argv: strings.Join(append([]string{"sweep"}, a.args...), " "), Version: b.Version, Commit: b.Commit, Host: hostname(),
-		StartedAt: time.Now(), Fresh: r.fresh, Provenance: provenance(b),
+		StartedAt: time.Now(), Fresh: fresh, Provenance: provenance(b),
 	}
 }
 

@@ -56,7 +56,7 @@ func (a *app) statusOf(db *store.DB, name string, running bool) error {
 	}
 	s := standingOf(p, trials, running)
 	fmt.Fprintf(a.stdout, "%s: %d trials in %d blocks of %d cells\n", name, len(p.Trials), p.Blocks, len(p.Cells))
-	for _, status := range []string{sweep.StatusDone, sweep.StatusRunning, sweep.StatusFailed, sweep.StatusBlocked, sweep.StatusInterrupted} {
+	for _, status := range []string{sweep.StatusDone, sweep.StatusRunning, sweep.StatusFailed, sweep.StatusBlocked, sweep.StatusInterrupted, sweep.StatusExcluded} {
 		if s.counts[status] > 0 || status == sweep.StatusDone {
 			fmt.Fprintf(a.stdout, "  %-12s %4d\n", status, s.counts[status])
 		}

@@ -46,6 +46,7 @@ var glossary = map[string]meaning{
 	"quality-unpinned":    {sweep.Note, "a setting moved that can change the answers, and their quality was not checked"},
 	"cold-not-measured":   {sweep.Note, "the server was already up: its start was not measured"},
 	"extended":            {sweep.Note, "cells were added on a later night, each paired with a fresh baseline of that night"},
+	"excluded":            {sweep.Note, "somebody took trials of the cell out of the tables, for the reason given"},
 	"drained":             {sweep.Note, "requests that were still open when the load ended ran on without new load"},
 }
 
@@ -56,5 +57,5 @@ var order = []string{
 	"arrival-law", "client-limited", "cache-contaminated", "input-mismatch", "short-output", "token-source", "coalesced",
 	"no-slo", "started-busy", "server-restarted", "throttled", "simulated", "closed-loop", "contract-unverified",
 	"cache-unverified", "few-samples", "few-blocks", "underpowered", "quality-unpinned", "cold-not-measured", "extended",
-	"drained",
+	"excluded", "drained",
 }

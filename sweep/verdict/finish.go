@@ -32,6 +32,15 @@ func (d *derivation) extend(n *named) {
 	}
 }
 
+// takenOut notes the trials that somebody excluded.
+func (d *derivation) takenOut(n *named) {
+	for _, f := range d.facts[n.cell.Digest] {
+		if f.Record.Status == sweep.StatusExcluded && (f.Record.Copy == twinCopy) == (n.name == sweep.TwinName) {
+			n.add(excluded, f.Record.ID, f.Record.Block, f.Record.Attempt, f.Record.Reason)
+		}
+	}
+}
+
 // fewBlocks notes that a cell rests on few blocks; where the plan itself has few, the sweep says so once.
 func (d *derivation) fewBlocks(n *named) {
 	least := rules[fewBlocks].least

@@ -44,6 +44,7 @@ const (
 	startedBusy        = "started-busy"
 	serverRestarted    = "server-restarted"
 	drained            = "drained"
+	excluded           = "excluded"
 )
 
 // A rule is when a flag is raised. A statistic beyond Suspect or Invalid gets that severity; a limit that is not there
@@ -107,6 +108,7 @@ var rules = map[string]rule{
 		words: "%s moved, which can change the answers, and their quality was not checked"},
 	coldNotMeasured: {always: sweep.Note, words: "the server was already up: its start was not measured"},
 	extended:        {always: sweep.Note, words: "joined block %s in a later sitting than the baseline's, and is paired with a fresh one"},
+	excluded:        {always: sweep.Note, words: "trial %d (block %d, attempt %d) was taken out by hand: %s"},
 	startedBusy:     {always: sweep.Suspect, words: "%.0f requests of others ran on the server when the trial began"},
 	serverRestarted: {always: sweep.Suspect, words: "the server restarted while the trial ran"},
 	drained:         {always: sweep.Note, words: "%.0f measured requests were still open when the tail's load ended, and ran on without it"},

@@ -218,6 +218,7 @@ func (d *derivation) cell(cell *sweep.PlanCell) {
 
 func (d *derivation) together(n *named) {
 	d.extend(n)
+	d.takenOut(n)
 	d.fewBlocks(n)
 	values := make([]analysis.Values, len(n.blocks))
 	shorts := make([]shortfall, len(n.blocks))

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/inference-sweep/sweep/runner/sim"
+	"github.com/inference-sweep/sweep/store"
+)
+
+// TestRerunSendsTheSameBytes: a trial that is run again from the record sends the bodies that it sent, byte for byte, and
+// a trial of a new run sends none of them.
+func TestRerunSendsTheSameBytes(t *testing.T) {
+	var mu sync.Mutex
+	bodies := map[string][]string{} // by request id
+	server := oddServer(t, sim.Default(), func(_ http.ResponseWriter, r *http.Request, body string) bool {
+		if id := r.Header.Get("X-Request-Id"); id != "" {
+			mu.Lock()
+			bodies[id] = append(bodies[id], body)
+			mu.Unlock()
+		}
+		return false
+	})
+	database := filepath.Join(t.TempDir(), "s.db")
+	do := func(words ...string) {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		if code := run(append([]string{"--db", database}, words...), strings.NewReader(""), &stdout, &stderr); code != exitOK {
+			t.Fatalf("%v: exit code %d\n%s", words, code, &stderr)
+		}
+	}
+	definition := definitionAt(t, server, "")
+	do("run", definition, "--blocks", "1", "--only", "baseline", "--progress", "none")
+	first := len(bodies)
+	do("rerun", "1", "--progress", "none")
+	if len(bodies) != first || first < 20 {
+		t.Errorf("%d requests at first, %d with those of the rerun", first, len(bodies))
+	}
+	twice := 0
+	for id, sent := range bodies {
+		if len(sent) == 2 {
+			twice++
+			if sent[0] != sent[1] {
+				t.Errorf("request %s:\n%s\nand again:\n%s", id, sent[0], sent[1])
+			}
+		}
+	}
+	if twice < 20 {
+		t.Errorf("%d requests were sent again", twice)
+	}
+	do("run", definition, "--blocks", "1", "--only", "baseline", "--progress", "none", "--fresh")
+	if len(bodies) < 2*first-5 {
+		t.Errorf("a fresh run has %d request ids of its own", len(bodies)-first)
+	}
+	db, err := store.Open(database, store.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	one, err := db.Trial(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := db.Trial(2)
+	if err != nil || two.Attempt != 2 || two.Key != one.Key || two.Nonce != one.Nonce || two.WorkloadHash != one.WorkloadHash || two.Sitting == one.Sitting {
+		t.Errorf("%v: the rerun is\n%+v, of\n%+v", err, two, one)
+	}
+}
