@@ -70,7 +70,7 @@ func TestHonestNightsAreClean(t *testing.T) {
 	trials := 0
 	for _, n := range honest {
 		t.Run(n.name, func(t *testing.T) {
-			n.blocks = 6
+			n.blocks = honestBlocks
 			m := n.run(t, n.name)
 			if got := doubts(m.derived.Flags); len(got) > 0 {
 				t.Errorf("%s%s", details(m.derived.Flags), m.reasons(t))
@@ -86,7 +86,7 @@ func TestHonestNightsAreClean(t *testing.T) {
 			trials += m.summary.Done
 		})
 	}
-	if trials < 200 {
+	if trials < 200*honestBlocks/6 {
 		t.Errorf("only %d trials", trials)
 	}
 }

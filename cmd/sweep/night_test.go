@@ -293,7 +293,9 @@ func live(ctx context.Context, pipe *sim.Pipe, engine *sim.Server, handler http.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var all sync.WaitGroup
-	all.Go(func() { engine.Serve(ctx, sim.NewPipe()) })
+	behind := &unused{Pipe: sim.NewPipe(), started: make(chan struct{})}
+	all.Go(func() { engine.Serve(ctx, behind) })
+	<-behind.started
 	front := &http.Server{
 		Handler: handler, BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: log.New(io.Discard, "", 0),
 		ConnState: func(_ net.Conn, state http.ConnState) {
@@ -309,6 +311,18 @@ func live(ctx context.Context, pipe *sim.Pipe, engine *sim.Server, handler http.
 	front.Serve(pipe)
 	cancel()
 	all.Wait()
+}
+
+// unused is a listener that nobody dials; started says that it is listened on.
+type unused struct {
+	*sim.Pipe
+	once    sync.Once
+	started chan struct{}
+}
+
+func (u *unused) Accept() (net.Conn, error) {
+	u.once.Do(func() { close(u.started) })
+	return u.Pipe.Accept()
 }
 
 // reasons say why trials failed.
