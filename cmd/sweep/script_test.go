@@ -89,18 +89,23 @@ func vary(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o666))
 }
 
-// waitfor FILE waits until there is one.
+// waitfor FILE [QUERY] waits until there is one, and its query returns 1.
 func waitFor(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: waitfor FILE")
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: waitfor FILE [QUERY]")
 	}
-	for range 3000 {
-		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		switch name := ts.MkAbs(args[0]); {
+		case !exists(name):
+		case len(args) == 1:
 			return
+		default:
+			if lines, err := rowsOf("file:"+name+"?mode=ro", args[1]); err == nil && slices.Equal(lines, []string{"1"}) {
+				return
+			}
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
-	ts.Fatalf("there is no %s after 30 s", args[0])
+	ts.Fatalf("it did not come in %v", patience)
 }
 
 // port URL NAME sets NAME to the port in the URL that URL holds.
