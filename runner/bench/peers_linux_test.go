@@ -24,6 +24,7 @@ type peerResult struct {
 func comparePeers(ctx context.Context, w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "client\tstreams\tanswers\tmean TTFT added, ms\tsd of gaps, ms\tserver's own, ms\tprocessor, s\t\n")
+	var silent []string
 	for _, n := range []int{1, 100, 500, 1000} {
 		if !wanted(burst(n).Name) {
 			continue
@@ -42,12 +43,19 @@ func comparePeers(ctx context.Context, w io.Writer) error {
 			fmt.Fprintf(os.Stderr, "bench: %s, %d streams\n", client, n)
 			line, err := runPeer(ctx, client, n)
 			if err != nil {
-				line = "no figures: " + err.Error() + "\t\t\t\t\t"
+				silent = append(silent, fmt.Sprintf("%s, %d streams: no figures: %v", client, n, err))
+				continue
 			}
 			fmt.Fprintf(t, "%s\t%d\t%s\n", client, n, line)
 		}
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, line := range silent {
+		fmt.Fprintln(w, line)
+	}
+	return nil
 }
 
 func peerName(client string) string {
