@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/pflag"
 )
 
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"sweep": main}) }
@@ -189,4 +190,20 @@ func cueCommand(t *testing.T) string {
 		t.Fatalf("go tool -n cue: %v", err)
 	}
 	return strings.TrimSpace(string(path))
+}
+
+func TestEveryVerbSaysHow(t *testing.T) {
+	for _, verb := range (&app{}).root().Commands() {
+		if verb.Name() == "help" || verb.Name() == "completion" {
+			continue
+		}
+		if verb.Short == "" || !strings.Contains(verb.Example, "sweep "+verb.Name()) {
+			t.Errorf("sweep %s --help has no example that can be pasted, or no sentence", verb.Name())
+		}
+		verb.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("sweep %s --%s says nothing", verb.Name(), f.Name)
+			}
+		})
+	}
 }
