@@ -11,6 +11,7 @@ import (
 	"github.com/inference-sweep/sweep/store"
 	"github.com/inference-sweep/sweep/sweep"
 	"github.com/inference-sweep/sweep/sweep/analysis"
+	"github.com/inference-sweep/sweep/sweep/exchange"
 	"github.com/inference-sweep/sweep/sweep/report"
 	"github.com/inference-sweep/sweep/sweep/verdict"
 	"github.com/spf13/cobra"
@@ -256,7 +257,7 @@ func leafText(value any) string {
 }
 
 func (a *app) writeComparison(plan *sweep.Plan, derived *sweep.Derived, cell *side, r *comparing) error {
-	in := report.Input{Plan: plan, Derived: derived, SLO: r.slo, Command: commandLine(append([]string{"sweep"}, a.args...)...)}
+	in := report.Input{Plan: plan, Derived: derived, SLO: r.slo, Command: exchange.CommandLine(append([]string{"sweep"}, a.args...)...)}
 	for _, facts := range cell.Trials {
 		in.Trials = append(in.Trials, facts.Record)
 	}

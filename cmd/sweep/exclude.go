@@ -9,6 +9,7 @@ import (
 
 	"github.com/inference-sweep/sweep/store"
 	"github.com/inference-sweep/sweep/sweep"
+	"github.com/inference-sweep/sweep/sweep/exchange"
 	"github.com/spf13/cobra"
 )
 
@@ -60,7 +61,7 @@ func (a *app) exclude(args []string, r *excluding) error {
 		}
 		trials = append(trials, number)
 	}
-	db, err := openWrite(a.database, commandLine(append([]string{"sweep"}, a.args...)...))
+	db, err := openWrite(a.database, exchange.CommandLine(append([]string{"sweep"}, a.args...)...))
 	if err != nil {
 		return err
 	}

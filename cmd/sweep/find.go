@@ -117,3 +117,24 @@ func (a *app) completeCell(*cobra.Command, []string, string) ([]string, cobra.Sh
 	}
 	return all, cobra.ShellCompDirectiveNoFileComp
 }
+
+// completeFilters completes --sweep and --cell.
+func (a *app) completeFilters(cmd *cobra.Command) {
+	if cmd.Flags().Lookup("sweep") != nil {
+		cmd.RegisterFlagCompletionFunc("sweep", a.completeSweep)
+	}
+	if cmd.Flags().Lookup("cell") != nil {
+		cmd.RegisterFlagCompletionFunc("cell", a.completeCell)
+	}
+}
+
+// completeSweep completes the names of the sweeps that the database holds.
+func (a *app) completeSweep(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	db, err := store.Open(a.database, store.Options{ReadOnly: true})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer db.Close()
+	names, _ := db.Sweeps()
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

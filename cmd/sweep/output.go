@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"strings"
 
 	"github.com/inference-sweep/sweep/sweep/report"
 	"github.com/spf13/cobra"
@@ -70,16 +69,4 @@ func besideText(ins []report.Input) ([]byte, error) {
 		return objects[0], nil
 	}
 	return json.MarshalIndent(objects, "", "  ")
-}
-
-// commandLine is a command as it would be typed.
-func commandLine(words ...string) string {
-	quoted := make([]string, len(words))
-	for i, word := range words {
-		quoted[i] = word
-		if word == "" || strings.ContainsAny(word, " \t\n'\"\\$`*?[]{}()<>|&;#~!") {
-			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
 }

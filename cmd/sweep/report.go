@@ -9,6 +9,7 @@ import (
 	"github.com/inference-sweep/sweep/schema"
 	"github.com/inference-sweep/sweep/store"
 	"github.com/inference-sweep/sweep/sweep"
+	"github.com/inference-sweep/sweep/sweep/exchange"
 	"github.com/inference-sweep/sweep/sweep/report"
 	"github.com/inference-sweep/sweep/sweep/verdict"
 	"github.com/spf13/cobra"
@@ -52,6 +53,7 @@ contracts in full, the provenance and the definition's source are written beside
 	f := cmd.Flags()
 	f.StringVar(&r.sweep, "sweep", "", "only the sweep `NAME`")
 	f.StringVar(&r.cell, "cell", "", "only the cells that match a `GLOB`")
+	a.completeFilters(cmd)
 	f.StringVar(&r.slo, "slo", "", "judge by these `BARS` instead of the contract's: ttft=200ms,tpot=50ms,e2e=5s,attainment=0.95")
 	return cmd
 }
@@ -90,7 +92,7 @@ func (a *app) report(kind string, r *reporting) error {
 		if err != nil {
 			return err
 		}
-		in.Cells, in.Command = cells, commandLine(append([]string{"sweep"}, a.args...)...)
+		in.Cells, in.Command = cells, exchange.CommandLine(append([]string{"sweep"}, a.args...)...)
 		table, err := report.Build(kind, in)
 		if err != nil {
 			return err

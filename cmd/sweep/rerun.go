@@ -11,6 +11,7 @@ import (
 	"github.com/inference-sweep/sweep/runner"
 	"github.com/inference-sweep/sweep/store"
 	"github.com/inference-sweep/sweep/sweep"
+	"github.com/inference-sweep/sweep/sweep/exchange"
 	"github.com/spf13/cobra"
 )
 
@@ -70,7 +71,7 @@ func (a *app) rerun(id string, r *rerunning) (err error) {
 		return err
 	}
 	open := func() (*store.DB, error) {
-		return openWrite(a.database, commandLine(append([]string{"sweep"}, a.args...)...))
+		return openWrite(a.database, exchange.CommandLine(append([]string{"sweep"}, a.args...)...))
 	}
 	if r.dryRun {
 		open = func() (*store.DB, error) { return openRead(a.database) }

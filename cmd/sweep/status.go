@@ -16,13 +16,14 @@ func (a *app) statusVerb() *cobra.Command {
 		RunE:    func(*cobra.Command, []string) error { return a.status(only) },
 	}
 	cmd.Flags().StringVar(&only, "sweep", "", "only the sweep `NAME`")
+	a.completeFilters(cmd)
 	return cmd
 }
 
 func (a *app) status(only string) error {
-	db, err := store.Open(a.database, store.Options{ReadOnly: true})
+	db, err := openRead(a.database)
 	if err != nil {
-		return storeHint(err)
+		return err
 	}
 	defer db.Close()
 	names, err := sweepsNamed(db, only)

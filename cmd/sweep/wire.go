@@ -10,6 +10,7 @@ import (
 	"github.com/inference-sweep/sweep/runner"
 	"github.com/inference-sweep/sweep/store"
 	"github.com/inference-sweep/sweep/sweep"
+	"github.com/inference-sweep/sweep/sweep/exchange"
 	"github.com/inference-sweep/sweep/sweep/report"
 	"github.com/inference-sweep/sweep/sweep/verdict"
 )
@@ -112,7 +113,7 @@ func (a *app) reportCommand(kind, name string) string {
 	if a.database != defaultDatabase() {
 		words = append(words, "--db", a.database)
 	}
-	return commandLine(words...)
+	return exchange.CommandLine(words...)
 }
 
 func reportInput(db *store.DB, p *sweep.Plan, derived *sweep.Derived) (report.Input, error) {
