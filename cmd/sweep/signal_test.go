@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -88,6 +89,30 @@ func (c *campaign) also(name string) {
 	if err := os.WriteFile(c.definition, []byte(string(text)+"\n"+name+":"+sweep), 0o666); err != nil {
 		c.t.Fatal(err)
 	}
+}
+
+// TestServerDies kills the server in the middle of a trial: the trial has failed and says how its server ended, what had
+// been measured is kept, and the next trial gets a new server.
+func TestServerDies(t *testing.T) {
+	t.Parallel()
+	c := newCampaign(t, slowly...)
+	p := c.run()
+	c.untilRows(20)
+	servers := slices.DeleteFunc(c.alive(), func(pid int) bool { return pid == p.Process.Pid })
+	if len(servers) != 1 {
+		t.Skipf("%d servers are seen: this needs /proc", len(servers))
+	}
+	syscall.Kill(servers[0], syscall.SIGKILL)
+	c.exits(p, exitPartly)
+	if want := "sweep: 1 of 2 trials failed or are blocked\n"; !strings.Contains(p.stderr.String(), want) {
+		t.Errorf("it said\n%s\nwant\n%s", &p.stderr, want)
+	}
+	got := c.query("SELECT t.status, l.exit_code, count(*) >= 20 FROM trial t JOIN request USING (trial) JOIN launch l ON l.launch = t.launch GROUP BY t.trial ORDER BY t.trial")
+	if !slices.Equal(got, []string{"failed|137|1", "done|0|1"}) {
+		t.Errorf("the trials are %v", got)
+	}
+	c.nobodyLeft()
+	c.exits(c.run(), exitOK)
 }
 
 // TestCrowd reads and writes the database from other programs while a run fills it. No row is lost, and nobody waits
