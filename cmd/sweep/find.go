@@ -91,31 +91,63 @@ func noSuchCell(db *store.DB, id, only, cell, hint string) error {
 
 // completeCell completes the names of cells that the database holds, as SWEEP/CELL where several sweeps have one.
 func (a *app) completeCell(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	count := map[string]int{}
+	cells := a.storedCells()
+	for _, c := range cells {
+		count[c[1]]++
+	}
+	var names []string
+	for _, c := range cells {
+		name := c[1]
+		if count[name] > 1 {
+			name = c[0] + "/" + name
+		}
+		names = append(names, name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeGlob completes the names of cells as --cell takes them: without their sweep, each once.
+func (a *app) completeGlob(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, c := range a.storedCells() {
+		if !slices.Contains(names, c[1]) {
+			names = append(names, c[1])
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeSweep completes the names of the sweeps that the database holds.
+func (a *app) completeSweep(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, c := range a.storedCells() {
+		if !slices.Contains(names, c[0]) {
+			names = append(names, c[0])
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// storedCells are the cells of the database, each as its sweep's name and its own; none where it cannot be read.
+func (a *app) storedCells() [][2]string {
 	db, err := store.Open(a.database, store.Options{ReadOnly: true})
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return nil
 	}
 	defer db.Close()
 	sweeps, _ := db.Sweeps()
-	count, all := map[string]int{}, []string{}
-	names := map[string][]string{}
+	var cells [][2]string
 	for _, name := range sweeps {
-		if p, err := db.Plan(name); err == nil {
-			names[name] = cellNames(p)
-			for _, cell := range names[name] {
-				count[cell]++
-			}
+		p, err := db.Plan(name)
+		if err != nil {
+			continue
+		}
+		for _, cell := range cellNames(p) {
+			cells = append(cells, [2]string{name, cell})
 		}
 	}
-	for _, name := range sweeps {
-		for _, cell := range names[name] {
-			if count[cell] > 1 {
-				cell = name + "/" + cell
-			}
-			all = append(all, cell)
-		}
-	}
-	return all, cobra.ShellCompDirectiveNoFileComp
+	return cells
 }
 
 // completeFilters completes --sweep and --cell.
@@ -124,17 +156,6 @@ func (a *app) completeFilters(cmd *cobra.Command) {
 		cmd.RegisterFlagCompletionFunc("sweep", a.completeSweep)
 	}
 	if cmd.Flags().Lookup("cell") != nil {
-		cmd.RegisterFlagCompletionFunc("cell", a.completeCell)
+		cmd.RegisterFlagCompletionFunc("cell", a.completeGlob)
 	}
-}
-
-// completeSweep completes the names of the sweeps that the database holds.
-func (a *app) completeSweep(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	db, err := store.Open(a.database, store.Options{ReadOnly: true})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer db.Close()
-	names, _ := db.Sweeps()
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
