@@ -36,6 +36,7 @@ type (
 	text      struct{ p *string }
 	maybeText struct{ p *string }         // ""
 	blob      struct{ p *[]byte }         // empty
+	lent      struct{ p *[]byte }         // a blob that is valid until the next row is read
 	stamp     struct{ p *time.Time }      // zero; wall clock in UTC, to the microsecond
 	list      struct{ p *[]string }       // a JSON list, never NULL; an empty one comes back nil
 	object    struct{ p *map[string]any } // a JSON object; an empty one comes back nil
@@ -177,6 +178,17 @@ func (f blob) Scan(v any) error {
 		return mismatch(v, "a blob")
 	}
 	*f.p = append([]byte(nil), b...)
+	return nil
+}
+
+func (f lent) Value() (driver.Value, error) { return blob(f).Value() }
+
+func (f lent) Scan(v any) error {
+	b, ok := v.([]byte)
+	if !ok && v != nil {
+		return mismatch(v, "a blob")
+	}
+	*f.p = b
 	return nil
 }
 

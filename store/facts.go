@@ -23,15 +23,21 @@ type finishingTrial struct {
 // Facts is everything recorded of one attempt at a trial. Rows reads from the database as it is ranged over, in the
 // order of Seq, each time anew; every request is a fresh value that the caller may keep. Inside the function given to
 // FinishTrial it sees that trial as it is being finished.
-func (db *DB) Facts(trialID int64) (sweep.TrialFacts, error) {
-	facts, err := db.facts(trialID)
-	if err != nil {
-		return sweep.TrialFacts{}, fmt.Errorf("facts of trial %d: %w", trialID, err)
-	}
-	return facts, nil
+func (db *DB) Facts(trialID int64) (sweep.TrialFacts, error) { return db.facts(trialID, db.requests) }
+
+// FactsForFigures is Facts for who makes figures and flags of many requests. Its rows know what these are made from, and
+// nothing more: the rest is as if it did not exist. All are one value, used again: a row is valid until the next one, its
+// chunk log too.
+func (db *DB) FactsForFigures(trialID int64) (sweep.TrialFacts, error) {
+	return db.facts(trialID, db.figureRequests)
 }
 
-func (db *DB) facts(trialID int64) (facts sweep.TrialFacts, err error) {
+func (db *DB) facts(trialID int64, rows func(int64) iter.Seq2[*sweep.Request, error]) (facts sweep.TrialFacts, err error) {
+	defer func() {
+		if err != nil {
+			facts, err = sweep.TrialFacts{}, fmt.Errorf("facts of trial %d: %w", trialID, err)
+		}
+	}()
 	q := db.sourceOf(trialID)
 	if facts.Record, err = trialFrom(q, trialID); err != nil {
 		return facts, err
@@ -40,15 +46,33 @@ func (db *DB) facts(trialID int64) (facts sweep.TrialFacts, err error) {
 		return facts, err
 	}
 	facts.Observations, err = selectAll(q, "raw_observation", observationColumns, "WHERE trial = ? ORDER BY rowid", trialID)
-	facts.Rows = db.requests(trialID)
+	facts.Rows = rows(trialID)
 	return facts, err
 }
 
+const inOrder = "WHERE trial = ? ORDER BY seq"
+
 func (db *DB) requests(trialID int64) iter.Seq2[*sweep.Request, error] {
 	return func(yield func(*sweep.Request, error) bool) {
-		rows := stream(db.sourceOf(trialID), "raw_request", requestColumns, "WHERE trial = ? ORDER BY seq", trialID)
-		for r, err := range rows {
+		for r, err := range stream(db.sourceOf(trialID), "raw_request", requestColumns, inOrder, trialID) {
 			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+func (db *DB) figureRequests(trialID int64) iter.Seq2[*sweep.Request, error] {
+	return func(yield func(*sweep.Request, error) bool) {
+		r := sweep.NewRequest()
+		columns := figureColumns(r)
+		into := values(columns)
+		for err := range scan(db.sourceOf(trialID), "raw_request", names(columns), func() []any { return into }, inOrder, trialID) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(r, nil) {
 				return
 			}
 		}

@@ -433,3 +433,41 @@ func TestManyReadersAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// Rows for figures know what figures are made from, of a row like any other, and nothing of the row before.
+func TestRowsForFigures(t *testing.T) {
+	db, sitting := begun(t)
+	trial := startTrial(t, db, sitting, "baseline", digestBase, 1, 1)
+	w := db.NewWriter()
+	for seq := range int64(4) {
+		r := okRequest(seq)
+		if seq%2 == 1 {
+			r = failedRequest(seq)
+		}
+		must(t, w.Put(trial.ID, r))
+	}
+	must(t, w.Close())
+	facts, err := db.FactsForFigures(trial.ID)
+	must(t, err)
+	whole := rowsOf(t, db, trial.ID)
+	for range 2 { // as often as is wanted
+		i := 0
+		for r, err := range facts.Rows {
+			must(t, err)
+			want := *whole[i]
+			want.RequestID, want.ConnNew, want.InputSource, want.ErrorMessage, want.FinishReason, want.Marks = "", false, "", "", "", nil
+			want.WrittenNS, want.TTFBNS, want.FirstTokens, want.ReasoningTokens, want.Chunks, want.HTTPStatus, want.RetryAfterNS =
+				sweep.None, sweep.None, sweep.None, sweep.None, sweep.None, sweep.None, sweep.None
+			if diff := cmp.Diff(want, *r, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("row %d (-whole +for figures)\n%s", i, diff)
+			}
+			i++
+		}
+		if i != len(whole) {
+			t.Errorf("%d rows of %d", i, len(whole))
+		}
+	}
+	if _, err := db.FactsForFigures(99); err == nil {
+		t.Error("facts of a trial that is not there")
+	}
+}

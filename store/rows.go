@@ -43,6 +43,33 @@ func requestColumns(r *sweep.Request) []column {
 	}
 }
 
+// figureColumns are those of requestColumns that figures and flags are made from.
+func figureColumns(r *sweep.Request) []column {
+	return []column{
+		{"seq", integer{&r.Seq}},
+		{"phase", text{(*string)(&r.Phase)}},
+		{"due_ns", maybeInt{&r.DueNS}},
+		{"sent_ns", maybeInt{&r.SentNS}},
+		{"queue_ns", maybeInt{&r.QueueNS}},
+		{"dial_ns", maybeInt{&r.DialNS}},
+		{"first_token_ns", maybeInt{&r.FirstTokenNS}},
+		{"answer_ns", maybeInt{&r.AnswerNS}},
+		{"last_token_ns", maybeInt{&r.LastTokenNS}},
+		{"end_ns", maybeInt{&r.EndNS}},
+		{"server_queue_ns", maybeInt{&r.ServerQueueNS}},
+		{"input_asked", maybeInt{&r.InputAsked}},
+		{"input_tokens", maybeInt{&r.InputTokens}},
+		{"output_asked", maybeInt{&r.OutputAsked}},
+		{"output_tokens", maybeInt{&r.OutputTokens}},
+		{"output_source", maybeText{&r.OutputSource}},
+		{"cached_tokens", maybeInt{&r.CachedTokens}},
+		{"status", text{&r.Status}},
+		{"error", maybeText{&r.Error}},
+		{"response_model", maybeText{&r.ResponseModel}},
+		{"chunk_log", lent{&r.ChunkLog}},
+	}
+}
+
 func observationColumns(o *sweep.Observation) []column {
 	return []column{
 		{"trial", integer{&o.Trial}},

@@ -85,26 +85,42 @@ func updateOne(c *sql.Conn, table string, columns []column, where string, args .
 // stream reads rows one by one, each into a fresh value. rest is what follows FROM table.
 func stream[T any](q queryer, table string, columns func(*T) []column, rest string, args ...any) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		var shape T
-		query := fmt.Sprintf("SELECT %s FROM %s %s", strings.Join(names(columns(&shape)), ", "), table, rest)
-		rows, err := q.QueryContext(background, query, args...)
+		var row *T
+		next := func() []any {
+			row = new(T)
+			return values(columns(row))
+		}
+		for err := range scan(q, table, names(columns(new(T))), next, rest, args...) {
+			if err != nil {
+				row = nil
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+// scan reads rows one by one into what next gives. It yields nil after each row, and an error once and last.
+func scan(q queryer, table string, columns []string, next func() []any, rest string, args ...any) iter.Seq[error] {
+	return func(yield func(error) bool) {
+		rows, err := q.QueryContext(background, fmt.Sprintf("SELECT %s FROM %s %s", strings.Join(columns, ", "), table, rest), args...)
 		if err != nil {
-			yield(nil, fmt.Errorf("read %s: %w", table, err))
+			yield(fmt.Errorf("read %s: %w", table, err))
 			return
 		}
 		defer rows.Close()
 		for rows.Next() {
-			row := new(T)
-			if err := rows.Scan(values(columns(row))...); err != nil {
-				yield(nil, fmt.Errorf("read %s: %w", table, err))
+			if err := rows.Scan(next()...); err != nil {
+				yield(fmt.Errorf("read %s: %w", table, err))
 				return
 			}
-			if !yield(row, nil) {
+			if !yield(nil) {
 				return
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(nil, fmt.Errorf("read %s: %w", table, err))
+			yield(fmt.Errorf("read %s: %w", table, err))
 		}
 	}
 }

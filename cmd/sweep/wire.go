@@ -39,7 +39,7 @@ func (r *recording) recorder() runner.Recorder {
 // finish stores a trial's end together with what is derived of it.
 func (r *recording) finish(record *sweep.TrialRecord) error {
 	return r.w.FinishTrial(record, func() (*sweep.TrialDerived, error) {
-		facts, err := r.db.Facts(record.ID)
+		facts, err := r.db.FactsForFigures(record.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +76,7 @@ func deriveOnly(db *store.DB, p *sweep.Plan) (*sweep.Derived, error) {
 	}
 	facts := make([]sweep.TrialFacts, 0, len(records))
 	for _, record := range records {
-		f, err := db.Facts(record.ID)
+		f, err := db.FactsForFigures(record.ID)
 		if err != nil {
 			return nil, err
 		}
