@@ -97,7 +97,7 @@ func (n *night) source(name string) string {
 }
 
 // plan thinks the definition through.
-func (n *night) plan(t *testing.T, name string) *sweep.Plan {
+func (n *night) plan(t testing.TB, name string) *sweep.Plan {
 	t.Helper()
 	dir := t.TempDir()
 	files := map[string]string{name + ".cue": n.source(name)}
