@@ -120,18 +120,29 @@ func TestRequestsHardlyAllocate(t *testing.T) {
 	}
 }
 
+// Events that differ in their texts alone, and events of two forms in turn, each of which is read in full.
 func BenchmarkFeed(b *testing.B) {
 	for _, name := range []string{"completion", "chat", "ids, usage", "llama.cpp"} {
-		b.Run(name, func(b *testing.B) {
-			d, event, at := readyDecoder(), []byte(commonEvents[name]), int64(0)
-			b.ReportAllocs()
-			b.SetBytes(int64(len(event)))
-			for b.Loop() {
-				at += 10_000_000
-				d.Feed(at, event)
-				d.facts.log = d.facts.log[:0]
-			}
-		})
+		event := commonEvents[name]
+		other := strings.NewReplacer(" import", " the", "xor", "abc", "3806", "12", " variable", "s").Replace(event)
+		for _, c := range []struct {
+			name string
+			wire []string
+		}{
+			{"", []string{event, other}},
+			{", read in full", []string{event, strings.Replace(event, `"finish_reason":null`, `"finish_reason": null`, 1)}},
+		} {
+			b.Run(name+c.name, func(b *testing.B) {
+				d, at, bytes := readyDecoder(), int64(0), [2][]byte{[]byte(c.wire[0]), []byte(c.wire[1])}
+				b.ReportAllocs()
+				b.SetBytes(int64(len(event)))
+				for i := 0; b.Loop(); i++ {
+					at += 10_000_000
+					d.Feed(at, bytes[i%2])
+					d.facts.log = d.facts.log[:0]
+				}
+			})
+		}
 	}
 }
 

@@ -200,7 +200,7 @@ func (d *Decoder) chunk(at int64, b []byte) bool {
 		d.done = true
 		return true
 	}
-	if !d.ev.scan(b) || d.ev.seen&keyChoices == 0 {
+	if !d.ev.read(b) || d.ev.seen&keyChoices == 0 {
 		return false
 	}
 	d.apply(at)

@@ -18,6 +18,8 @@ type event struct {
 	queueNS, cachedN, promptIDs int64
 	// fault is the server's error, nil if there is none.
 	fault *fault
+
+	form form
 }
 
 // fault is an error as the server reports it.
@@ -90,18 +92,20 @@ func (s *seenKeys) first(k seenKeys) bool {
 func (e *event) reset() {
 	e.seen, e.choices, e.usage, e.model = 0, e.choices[:0], noUsage, nil
 	e.queueNS, e.cachedN, e.promptIDs, e.fault = sweep.None, sweep.None, sweep.None, nil
+	e.form.known = false
 }
 
 // scan reads a payload in place. It answers false for what it does not understand, valid or not: decode then decides.
-func (e *event) scan(b []byte) bool {
+func (e *event) scan(b []byte) bool { return e.scanAll(&cursor{b: b}) }
+
+func (e *event) scanAll(c *cursor) bool {
 	e.reset()
-	c := cursor{b: b}
 	c.space()
-	if c.null() || !c.object(func(key []byte) bool { return e.scanTop(&c, key) }) {
+	if c.null() || !c.object(func(key []byte) bool { return e.scanTop(c, key) }) {
 		return false
 	}
 	c.space()
-	return c.i == len(b)
+	return c.i == len(c.b)
 }
 
 func (e *event) scanTop(c *cursor, key []byte) bool {
@@ -123,6 +127,8 @@ func (e *event) scanTop(c *cursor, key []byte) bool {
 		return e.seen.first(keyTimings) && c.memberOr("cache_n", &e.cachedN)
 	case "prompt_token_ids":
 		return e.seen.first(keyPromptIDs) && c.countOr(&e.promptIDs)
+	case "id":
+		return c.skipWord()
 	}
 	return c.skip()
 }
@@ -135,7 +141,7 @@ func (e *event) scanChoice(c *cursor, n int) bool {
 		case "index":
 			return ch.seen.first(keyIndex) && ch.scanIndex(c)
 		case "text":
-			return ch.seen.first(keyText) && c.textOr(&ch.text)
+			return ch.seen.first(keyText) && ch.scanText(c)
 		case "delta", "message":
 			return ch.seen.first(keyDelta) && ch.scanDelta(c)
 		case "finish_reason":
@@ -150,12 +156,25 @@ func (e *event) scanChoice(c *cursor, n int) bool {
 }
 
 func (ch *choice) scanIndex(c *cursor) bool {
-	n := int64(sweep.None)
-	if !c.intOr(&n) {
+	if c.null() {
+		return true
+	}
+	start := c.i
+	n, ok := c.integer()
+	if ok && n != sweep.None {
+		ch.index = n
+	}
+	c.markNumber(start, n, &ch.index)
+	return ok
+}
+
+func (ch *choice) scanText(c *cursor) bool {
+	start := c.i
+	if !c.textOr(&ch.text) {
 		return false
 	}
-	if n != sweep.None {
-		ch.index = n
+	if c.b[start] == '"' {
+		c.mark(hole{start: start, kind: textHole, text: &ch.text})
 	}
 	return true
 }
@@ -164,7 +183,7 @@ func (ch *choice) scanDelta(c *cursor) bool {
 	return c.object(func(key []byte) bool {
 		switch string(key) {
 		case "content":
-			return ch.seen.first(keyText) && c.textOr(&ch.text)
+			return ch.seen.first(keyText) && ch.scanText(c)
 		case "reasoning_content":
 			return ch.seen.first(keyReasoningContent) && ch.scanReasoning(c)
 		case "reasoning":
@@ -180,15 +199,23 @@ func (ch *choice) scanDelta(c *cursor) bool {
 	})
 }
 
-// scanReasoning takes either of two names. Some servers send the same text under both.
+// scanReasoning takes either of two names. Some servers send the same text under both: what they then have in common is
+// no form.
 func (ch *choice) scanReasoning(c *cursor) bool {
 	var t rawText
+	start := c.i
 	if !c.textOr(&t) || !t.empty() && !ch.reasoning.empty() && string(t.b) != string(ch.reasoning.b) {
 		return false
 	}
-	if !t.empty() {
-		ch.reasoning = t
+	if t.empty() {
+		return true
 	}
+	if ch.reasoning.empty() {
+		c.mark(hole{start: start, kind: textHole, text: &ch.reasoning})
+	} else {
+		c.form = nil
+	}
+	ch.reasoning = t
 	return true
 }
 
@@ -231,6 +258,8 @@ func (e *event) scanUsage(c *cursor) bool {
 			return seen.first(keyCompletionDetails) && c.memberOr("reasoning_tokens", &e.usage.thinking)
 		case "reasoning_tokens":
 			return c.intOr(&e.usage.thinking)
+		case "total_tokens":
+			return c.skipNumber()
 		}
 		return c.skip()
 	})
@@ -289,9 +318,11 @@ func (c *cursor) intOr(to *int64) bool {
 	if c.null() {
 		return true
 	}
+	start := c.i
 	n, ok := c.integer()
 	if ok {
 		*to = n
+		c.markNumber(start, n, to)
 	}
 	return ok
 }
@@ -325,9 +356,17 @@ func (c *cursor) countOr(to *int64) bool {
 		return true
 	}
 	n := int64(0)
-	if !c.array(func(int) bool { _, ok := c.integer(); n++; return ok }) {
+	if !c.array(func(int) bool { n++; return c.id() }) {
 		return false
 	}
 	*to = n
 	return true
+}
+
+// id consumes a whole number that only counts.
+func (c *cursor) id() bool {
+	start := c.i
+	n, ok := c.integer()
+	c.markNumber(start, n, nil)
+	return ok
 }

@@ -10,6 +10,8 @@ import (
 type cursor struct {
 	b []byte
 	i int
+
+	form *form // where to mark the values that change, nil for nowhere
 }
 
 // maxDepth bounds the nesting that is walked in place; deeper text is the odd event's.
