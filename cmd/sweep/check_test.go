@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -32,7 +33,7 @@ func oddServer(t *testing.T, config sim.Config, intercept func(w http.ResponseWr
 	ended := make(chan error)
 	go func() { ended <- engine.Serve(ctx, listener) }()
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: listener.Addr().String()})
-	proxy.FlushInterval = -1
+	proxy.FlushInterval, proxy.ErrorLog = -1, log.New(io.Discard, "", 0)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
