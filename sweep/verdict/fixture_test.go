@@ -44,7 +44,7 @@ const baseline = `{
 type edits map[string]any
 
 // cellJSON is the baseline under another name, edited.
-func cellJSON(t *testing.T, name, factor string, level any, at map[string]any, changes ...edits) sweep.Cell {
+func cellJSON(t testing.TB, name, factor string, level any, at map[string]any, changes ...edits) sweep.Cell {
 	t.Helper()
 	var tree map[string]any
 	if err := json.Unmarshal([]byte(baseline), &tree); err != nil {
@@ -85,7 +85,7 @@ func cellJSON(t *testing.T, name, factor string, level any, at map[string]any, c
 }
 
 // planOf plans a sweep of 6 blocks judged by goodput and TTFT. The command is made of the engine's options.
-func planOf(t *testing.T, cells []sweep.Cell, changes ...func(*sweep.Definition)) *sweep.Plan {
+func planOf(t testing.TB, cells []sweep.Cell, changes ...func(*sweep.Definition)) *sweep.Plan {
 	t.Helper()
 	d := &sweep.Definition{
 		Name: "night", Blocks: 6, Seed: 1, Cells: cells,

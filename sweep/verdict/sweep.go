@@ -18,10 +18,10 @@ func Derive(plan *sweep.Plan, trials []sweep.TrialFacts) (*sweep.Derived, error)
 			if err := d.measurement(cell); err != nil {
 				return nil, err
 			}
+			for _, c := range cellsOf(plan, cell.Digest) {
+				d.cell(c)
+			}
 		}
-	}
-	for i := range plan.Cells {
-		d.cell(&plan.Cells[i])
 	}
 	d.compare()
 	d.Flags = append(d.Flags, sweepFlags(plan, d.Flags)...)
@@ -207,11 +207,13 @@ func (p *pool) leftOut() int {
 	return len(p.out)
 }
 
-// cell makes the rows of all blocks together, under the cell's name and, for the baseline, the twin's.
+// cell makes the rows of all blocks together, under the cell's name and, for the baseline, the twin's. What they add up to
+// is let go of then: of a long night's requests only one measurement's are held at a time.
 func (d *derivation) cell(cell *sweep.PlanCell) {
 	for _, n := range d.names {
 		if n.cell == cell {
 			d.together(n)
+			n.totals = nil
 		}
 	}
 }
