@@ -81,16 +81,34 @@ func expectedTrialS(c *Cell, requests int) (seconds float64, sent float64) {
 	return seconds, rate * seconds
 }
 
+// Times are how long the parts of a run took before, in seconds: a trial by its digest, and the start of a server, or 0.
+type Times struct {
+	Trial  map[string]float64
+	Launch float64
+}
+
 // Expected is how long trials are expected to take in seconds, and how much the database grows by them in bytes.
 func (p *Plan) Expected(trials []Trial) (seconds float64, bytes int64) {
+	return p.ExpectedFrom(Times{}, trials)
+}
+
+// ExpectedFrom is Expected where some of it was measured before; the rest is guessed.
+func (p *Plan) ExpectedFrom(known Times, trials []Trial) (seconds float64, bytes int64) {
 	size := 0.0
 	for _, t := range trials {
 		cell := p.CellNamed(t.Cell)
 		s, sent := expectedTrialS(&cell.Cell, cell.Requests)
+		if measured, ok := known.Trial[t.Digest]; ok {
+			s = measured
+		}
 		seconds += s
 		size += trialBytes + sent*(rowBytes+tokenBytes*meanLength(cell.Cell.Contract.Output.Length))
 	}
-	return seconds + float64(p.countLaunches(trials))*p.launchS(), int64(size)
+	launch := known.Launch
+	if launch == 0 {
+		launch = p.launchS()
+	}
+	return seconds + float64(p.countLaunches(trials))*launch, int64(size)
 }
 
 func (p *Plan) launchS() float64 {
