@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/inference-sweep/sweep/runner/load"
@@ -54,6 +55,8 @@ type Config struct {
 // Summary counts how the trials of a run ended.
 type Summary struct {
 	Done, Failed, Blocked, Interrupted, Left int
+	// Needless are fresh baselines that were not run, because nothing was measured that they could pair.
+	Needless int
 }
 
 // runner is one run in progress.
@@ -81,24 +84,37 @@ func Run(ctx context.Context, plan *sweep.Plan, trials []sweep.Trial, c Config) 
 	if stopErr := r.stop(context.WithoutCancel(ctx)); err == nil {
 		err = stopErr
 	}
-	ended := r.summary.Done + r.summary.Failed + r.summary.Blocked + r.summary.Interrupted
+	ended := r.summary.Done + r.summary.Failed + r.summary.Blocked + r.summary.Interrupted + r.summary.Needless
 	r.summary.Left = len(trials) - ended
 	return r.summary, err
 }
 
 func (r *runner) all(ctx context.Context, trials []sweep.Trial) error {
+	tried, done := map[int]bool{}, map[int]bool{} // blocks in which something was to be paired, and in which something can be
 	for i, t := range trials {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		if t.Pairs() && tried[t.Block] && !done[t.Block] && !more(trials[i+1:], t.Block) {
+			r.summary.Needless++
+			continue
+		}
 		if r.MayStart != nil && !r.MayStart(t) {
 			continue
 		}
+		before := r.summary.Done
 		if err := r.one(ctx, t, i); err != nil {
 			return err
 		}
+		tried[t.Block] = tried[t.Block] || !t.Pairs()
+		done[t.Block] = done[t.Block] || r.summary.Done > before
 	}
 	return nil
+}
+
+// more says that trials has something of a block besides fresh baselines.
+func more(trials []sweep.Trial, block int) bool {
+	return slices.ContainsFunc(trials, func(t sweep.Trial) bool { return t.Block == block && !t.Pairs() })
 }
 
 // one runs a trial, whatever becomes of it.

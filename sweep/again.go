@@ -26,6 +26,6 @@ func (p *Plan) Again(earlier []FinishedTrial, want func(Trial) bool) []Trial {
 			trials = append(trials, Trial{Key: fresh, Cell: Baseline, Setting: p.Cells[0].Setting})
 		}
 	}
-	p.order(trials)
+	p.order(trials, func(Trial) bool { return false })
 	return trials
 }

@@ -16,7 +16,7 @@ const ProtocolVersion = 1
 
 // Digest identifies a measurement: SHA-256 over the canonical JSON of the leaves that count, those equal to the
 // schema's default left out, so that a new optional leaf does not orphan old results. Recorded lengths and arrivals
-// count by their numbers, not by the name of their file.
+// count by their numbers, not by the name of their file; a URL by the server that it names, with or without /v1.
 func Digest(leaves Leaves, traces map[string][]float64) string {
 	defaults, kept := schema.Defaults(), map[string]string{}
 	for path, value := range leaves {
@@ -24,6 +24,9 @@ func Digest(leaves Leaves, traces map[string][]float64) string {
 			continue
 		}
 		kept[path] = canonical(value)
+		if url, ok := value.(string); ok && path == "target" && isURL(url) {
+			kept[path] = canonical(strings.TrimSuffix(strings.TrimRight(url, "/"), "/v1"))
+		}
 		if name, ok := value.(string); ok && strings.HasSuffix(path, ".trace") {
 			kept[path] = "trace " + fmt.Sprint(traces[name])
 		}

@@ -153,13 +153,13 @@ func (p *Plan) allTrials() []Trial {
 			}
 		}
 	}
-	p.order(trials)
+	p.order(trials, func(Trial) bool { return false })
 	return trials
 }
 
 // order sorts trials into the plan's order and numbers them.
-func (p *Plan) order(trials []Trial) {
-	sortTrials(trials, p.Seed, p.restartOf)
+func (p *Plan) order(trials []Trial, waits func(Trial) bool) {
+	sortTrials(trials, p.Seed, p.restartOf, waits)
 	for i := range trials {
 		trials[i].Order = i + 1
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -23,9 +24,9 @@ func orderKey(seed int64, block int, what string) uint64 {
 }
 
 // sortTrials puts trials in the order in which they run: block by block, and in each block the cells that share a
-// launch together, the groups and the cells in them in keyed random order. Cells whose server is restarted once a
+// launch together, the groups and the cells in them in keyed random order; what waits comes after what it waits for. Cells whose server is restarted once a
 // setting come first, setting by setting, since one launch has to serve all their blocks.
-func sortTrials(trials []Trial, seed int64, restart func(digest string) string) {
+func sortTrials(trials []Trial, seed int64, restart func(digest string) string, waits func(Trial) bool) {
 	type place struct {
 		perSetting   int
 		settingOuter uint64
@@ -33,11 +34,25 @@ func sortTrials(trials []Trial, seed int64, restart func(digest string) string) 
 		setting      uint64
 		trial        uint64
 	}
+	type group struct {
+		block   int
+		setting string
+	}
+	own := map[group]bool{} // launches that have something to measure besides what waits
+	for _, t := range trials {
+		own[group{t.Block, t.Setting}] = own[group{t.Block, t.Setting}] || !waits(t)
+	}
 	places := make(map[Key]place, len(trials))
 	for _, t := range trials {
 		p := place{perSetting: 1, block: t.Block}
 		p.setting = orderKey(seed, t.Block, "launch "+t.Setting)
 		p.trial = orderKey(seed, t.Block, fmt.Sprintf("trial %s %d", t.Digest, t.Copy))
+		if waits(t) {
+			p.trial = math.MaxUint64
+			if !own[group{t.Block, t.Setting}] {
+				p.setting = math.MaxUint64
+			}
+		}
 		if restart(t.Digest) == RestartSetting {
 			p.perSetting, p.settingOuter = 0, orderKey(seed, 0, "launch "+t.Setting)
 		}

@@ -62,6 +62,9 @@ type Trial struct {
 	Order int `json:"order"`
 }
 
+// Pairs says that a trial is a fresh baseline, which serves only to pair the cells that join its block in its sitting.
+func (t Trial) Pairs() bool { return t.Copy >= 3 }
+
 // CellNamed finds a cell by its name; the twin's name finds the baseline.
 func (p *Plan) CellNamed(name string) *PlanCell {
 	if name == TwinName {

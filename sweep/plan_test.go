@@ -385,8 +385,8 @@ func TestRemaining(t *testing.T) {
 	if p.Trials[3].Cell == sweep.Baseline {
 		t.Fatal("choose another trial: this one is the baseline")
 	}
-	if len(got) != 2 {
-		t.Fatalf("after a failure %d remain, want the trial and a fresh baseline: %v", len(got), got)
+	if len(got) != 2 || !got[1].Pairs() {
+		t.Fatalf("after a failure %d remain, want the trial, and a fresh baseline that waits for it: %v", len(got), got)
 	}
 }
 

@@ -11,33 +11,39 @@ type FinishedTrial struct {
 
 // Remaining lists the trials that are still to be run, in the plan's order. Only a done trial is finished; a failed,
 // interrupted or blocked one is tried again. A cell that joins a block whose baseline was measured in an earlier
-// sitting gets a fresh baseline beside it, copy 3 or higher, so that it is compared with one of its own night.
+// sitting gets a fresh baseline beside it, copy 3 or higher, so that it is compared with one of its own night. The
+// baseline stands at a place as random as any, but where all that joins its block has failed before: there it waits for
+// a success, so that what always fails does not have a baseline measured each night.
 func (p *Plan) Remaining(finished []FinishedTrial) []Trial {
-	done := map[Key]bool{}
+	done, failed := map[Key]bool{}, map[Key]bool{}
 	lastCopy := map[int]int{} // by block: the highest copy of the baseline's digest
 	base := p.Cells[0].Digest
 	for _, f := range finished {
-		if f.Status == StatusDone {
+		switch f.Status {
+		case StatusDone:
 			done[f.Key] = true
+		case StatusFailed, StatusBlocked:
+			failed[f.Key] = true
 		}
 		if f.Digest == base {
 			lastCopy[f.Block] = max(lastCopy[f.Block], f.Copy)
 		}
 	}
 	var trials []Trial
-	joined := map[int]bool{}
+	joined, hopeful := map[int]bool{}, map[int]bool{}
 	for _, t := range p.Trials {
 		if done[t.Key] {
 			continue
 		}
 		trials = append(trials, t)
+		hopeful[t.Block] = hopeful[t.Block] || !failed[t.Key]
 		if done[Key{base, t.Block, 1}] && !joined[t.Block] {
 			joined[t.Block] = true
 			fresh := Key{base, t.Block, max(lastCopy[t.Block]+1, 3)}
 			trials = append(trials, Trial{Key: fresh, Cell: Baseline, Setting: p.Cells[0].Setting})
 		}
 	}
-	p.order(trials)
+	p.order(trials, func(t Trial) bool { return t.Pairs() && !hopeful[t.Block] })
 	return trials
 }
 
@@ -58,13 +64,13 @@ func (p *Plan) Only(trials []Trial, glob string) ([]Trial, error) {
 	}
 	blocks := map[int]bool{}
 	for _, t := range trials {
-		if matched[t.Digest] && t.Copy < 3 {
+		if matched[t.Digest] && !t.Pairs() {
 			blocks[t.Block] = true
 		}
 	}
 	var kept []Trial
 	for _, t := range trials {
-		if t.Copy >= 3 && blocks[t.Block] || t.Copy < 3 && matched[t.Digest] {
+		if t.Pairs() && blocks[t.Block] || !t.Pairs() && matched[t.Digest] {
 			kept = append(kept, t)
 		}
 	}

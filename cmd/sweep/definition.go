@@ -16,6 +16,7 @@ import (
 type reading struct {
 	names, tags []string
 	blocks      int
+	blocksSet   bool // --blocks was given
 	options     cue.Options
 }
 
@@ -30,12 +31,15 @@ func (r *reading) flags(cmd *cobra.Command) {
 	}
 }
 
+// maxBlocks is the schema's.
+const maxBlocks = 200
+
 // plans reads every file and thinks each of its sweeps through.
 func (a *app) plans(paths []string, r *reading) ([]*sweep.Plan, error) {
 	r.options.Names, r.options.Tags = r.names, r.tags
 	r.options.Warn = func(s string) { a.say("%s", s) }
-	if r.blocks < 0 {
-		return nil, usage(fmt.Sprintf("--blocks %d: a sweep has at least one block", r.blocks), "")
+	if r.blocksSet && (r.blocks < 1 || r.blocks > maxBlocks) {
+		return nil, usage(fmt.Sprintf("--blocks %d: a sweep has 1 to %d blocks", r.blocks, maxBlocks), "")
 	}
 	var plans []*sweep.Plan
 	for _, path := range paths {

@@ -39,7 +39,7 @@ func (a *app) newProgress(p *sweep.Plan, trials []sweep.Trial, how string) *prog
 		return s
 	}
 	seconds, _ := p.Expected(trials)
-	fmt.Fprintf(s.w, "sweep: %s: %d trials in %d blocks, about %s\n", p.Name, len(trials), p.Blocks, roundTime(seconds))
+	fmt.Fprintf(s.w, "sweep: %s: %s in %s, about %s\n", p.Name, counted(len(trials), "trial"), counted(p.Blocks, "block"), roundTime(seconds))
 	if how == "auto" && onTerminal(a.stderr) {
 		s.startBars()
 	}
@@ -155,5 +155,13 @@ func roundTime(seconds float64) string {
 	case d < 100*time.Hour:
 		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 	}
-	return d.Round(time.Hour).String()
+	return strings.TrimSuffix(d.Round(time.Hour).String(), "0m0s")
+}
+
+// counted is a number of things: 1 trial, 2 trials.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -39,7 +39,10 @@ func (a *app) runVerb() *cobra.Command {
 		Long: `run measures every cell of a definition in every block, and stores every request as it ends. What an earlier run finished is
 not run again: after a crash, the same command goes on. Ctrl-C ends it cleanly.`,
 		Example: runExample, Args: files,
-		RunE: func(_ *cobra.Command, args []string) error { return a.runAll(args, &r) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.blocksSet = cmd.Flags().Changed("blocks")
+			return a.runAll(args, &r)
+		},
 	}
 	r.flags(cmd)
 	f := cmd.Flags()
@@ -104,7 +107,7 @@ func verdictOn(s runner.Summary) error {
 	case bad > 0:
 		return &partlyError{fmt.Sprintf("%d of %d trials failed or are blocked", bad, bad+s.Done+s.Left)}
 	case s.Left > 0:
-		return &partlyError{fmt.Sprintf("%d trials are left", s.Left)}
+		return &partlyError{counted(s.Left, "trial") + " left"}
 	}
 	return nil
 }

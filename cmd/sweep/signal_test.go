@@ -67,7 +67,7 @@ func TestEnough(t *testing.T) {
 	c.untilRows(20)
 	p.Process.Signal(syscall.SIGUSR1)
 	c.exits(p, exitPartly)
-	if !strings.Contains(p.stderr.String(), "sweep: 3 trials are left\n") {
+	if !strings.Contains(p.stderr.String(), "sweep: 3 trials left\n") {
 		t.Errorf("it said\n%s", &p.stderr)
 	}
 	c.nobodyLeft()

@@ -56,7 +56,7 @@ func (a *app) statusOf(db *store.DB, name string, running bool) error {
 		return err
 	}
 	s := standingOf(p, trials, running)
-	fmt.Fprintf(a.stdout, "%s: %d trials in %d blocks of %d cells\n", name, len(p.Trials), p.Blocks, len(p.Cells))
+	fmt.Fprintf(a.stdout, "%s: %s in %s of %s\n", name, counted(len(p.Trials), "trial"), counted(p.Blocks, "block"), counted(len(p.Cells), "cell"))
 	for _, status := range []string{sweep.StatusDone, sweep.StatusRunning, sweep.StatusFailed, sweep.StatusBlocked, sweep.StatusInterrupted, sweep.StatusExcluded} {
 		if s.counts[status] > 0 || status == sweep.StatusDone {
 			fmt.Fprintf(a.stdout, "  %-12s %4d\n", status, s.counts[status])
