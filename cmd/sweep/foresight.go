@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/inference-sweep/sweep/store"
@@ -27,7 +28,7 @@ type foresight struct {
 	times sweep.Times
 	// spread is, by metric, the standard deviation of the log ratio of two cells of one block.
 	spread map[string]float64
-	// from names the database in words; empty where all is assumed.
+	// from names the database; empty where all is assumed.
 	from string
 }
 
@@ -52,7 +53,7 @@ func (a *app) infos(plans []*sweep.Plan, f *foreseeing) ([]report.PlanAndInfo, e
 	for i, p := range plans {
 		seconds, bytes := p.ExpectedFrom(known[i].times, p.Trials)
 		info := report.PlanInfo{
-			ExpectedS: seconds, ExpectedBytes: bytes, Detectable: known[i].detectable(p), Spread: known[i].from, Options: a.tableOptions(),
+			ExpectedS: seconds, ExpectedBytes: bytes, Detectable: known[i].detectable(p), Spread: known[i].words(p), Options: a.tableOptions(),
 		}
 		if !until.IsZero() {
 			info.Until = f.until
@@ -92,7 +93,7 @@ func (a *app) foresee(plans []*sweep.Plan, path string) ([]foresight, error) {
 
 // measured is what a database tells of a sweep.
 func measured(db *store.DB, name, from string) (foresight, error) {
-	f := foresight{from: "the spread in " + from}
+	f := foresight{from: from}
 	p, err := db.Plan(name)
 	if err != nil {
 		return f, err
@@ -201,16 +202,38 @@ func (p *pooled) add(estimate, high *float64, n int) {
 
 func (p *pooled) sd() float64 { return math.Sqrt(p.squares / p.freedom) }
 
+// of is the spread of a metric's pairs, and whether it was measured.
+func (f *foresight) of(metric string) (sd float64, known bool) {
+	if sd, ok := f.spread[metric]; ok && !math.IsNaN(sd) {
+		return sd, true
+	}
+	// The difference of two cells of a block spreads by √2 of what one does.
+	return assumedSpread * math.Sqrt2, false
+}
+
+// words say where the spread of a plan's metrics comes from; nothing where all of it is assumed.
+func (f *foresight) words(p *sweep.Plan) string {
+	var assumed []string
+	for _, metric := range p.Judge.Metrics {
+		if _, known := f.of(metric); !known {
+			assumed = append(assumed, metric)
+		}
+	}
+	switch {
+	case len(assumed) == len(p.Judge.Metrics):
+		return ""
+	case len(assumed) > 0:
+		return "the spread in " + f.from + " (assumed for " + strings.Join(assumed, " and ") + ")"
+	}
+	return "the spread in " + f.from
+}
+
 // detectable is the smallest relative difference, by metric, that a comparison of the plan is likely to show.
 func (f *foresight) detectable(p *sweep.Plan) map[string]float64 {
 	found := map[string]float64{}
 	for _, metric := range p.Judge.Metrics {
-		// The difference of two cells of a block spreads by √2 of what one does.
-		spread, ok := f.spread[metric]
-		if !ok || math.IsNaN(spread) {
-			spread = assumedSpread * math.Sqrt2
-		}
-		ratio := stats.DetectableRatio(spread, p.Blocks, 0.05, power)
+		sd, _ := f.of(metric)
+		ratio := stats.DetectableRatio(sd, p.Blocks, 0.05, power)
 		if ratio >= 1 && ratio < 10 {
 			found[metric] = ratio - 1
 		}
