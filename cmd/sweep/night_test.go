@@ -18,11 +18,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/inference-sweep/sweep/runner"
 	"github.com/inference-sweep/sweep/runner/sim"
 	"github.com/inference-sweep/sweep/runner/target"
 	"github.com/inference-sweep/sweep/store"
 	"github.com/inference-sweep/sweep/sweep"
+	"github.com/inference-sweep/sweep/sweep/verdict"
 	"github.com/spf13/pflag"
 )
 
@@ -150,6 +152,28 @@ func (m *morning) again(t *testing.T, n *night, name string) {
 	var err error
 	if m.derived, err = derive(m.db, m.plan); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// holdsOfWholeRows holds that whole rows make the same figures and flags as those that are read for figures.
+func (m *morning) holdsOfWholeRows(t *testing.T) {
+	t.Helper()
+	records, err := m.db.Trials(m.plan.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := make([]sweep.TrialFacts, len(records))
+	for i, r := range records {
+		if facts[i], err = m.db.Facts(r.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole, err := verdict.Derive(m.plan, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(whole, m.derived); diff != "" {
+		t.Errorf("(-of whole rows +of rows for figures)\n%s", diff)
 	}
 }
 

@@ -29,6 +29,7 @@ func (s *sin) test(t *testing.T) {
 	t.Helper()
 	m := s.run(t, s.name)
 	s.judge(t, m)
+	m.holdsOfWholeRows(t)
 	if s.check != nil {
 		s.check(t, m)
 	}
