@@ -56,10 +56,14 @@ func putTrials(c *sql.Conn, key []column, rows []sweep.TrialRow) error {
 }
 
 // putTrialDerived stores what one trial decides alone. Rows that the same cells had for this block, from an attempt
-// before, give way; a baseline that only pairs other cells (copy 3 and up) takes nothing from the one that counts.
+// before, give way, unless that one is done and this one is not; a baseline that only pairs other cells (copy 3 and up)
+// takes nothing from the one that counts.
 func putTrialDerived(c *sql.Conn, t *sweep.TrialRecord, d *sweep.TrialDerived) error {
 	name := t.Sweep
 	key := derivedKey(&name, &d.AnalysisVersion)
+	if counts, err := nowCounts(c, t); err != nil || !counts {
+		return errors.Join(err, putTrials(c, key, []sweep.TrialRow{d.Row}))
+	}
 	if t.Copy < 3 {
 		if err := clearBlocks(c, name, t, d); err != nil {
 			return err
@@ -71,6 +75,14 @@ func putTrialDerived(c *sql.Conn, t *sweep.TrialRecord, d *sweep.TrialDerived) e
 		insertAll(c, "derived_goodput", key, d.Goodput, goodputColumns),
 		insertAll(c, "derived_flag", key, d.Flags, flagColumns),
 	)
+}
+
+// nowCounts says that of all attempts at its trial this one counts: it is done, or no other is.
+func nowCounts(c *sql.Conn, t *sweep.TrialRecord) (counts bool, err error) {
+	err = c.QueryRowContext(background, `SELECT ? = ? OR NOT EXISTS (SELECT 1 FROM `+attempts+`
+		WHERE sweep = ? AND digest = ? AND block = ? AND copy = ? AND status = ? AND trial <> ?)`,
+		t.Status, sweep.StatusDone, t.Sweep, t.Digest, t.Block, t.Copy, sweep.StatusDone, t.ID).Scan(&counts)
+	return counts, err
 }
 
 // clearBlocks deletes the rows of every cell and block that d has rows of, and of the trial's own.

@@ -257,10 +257,13 @@ func TestFinishTrialDerivesFromWhatItFinishes(t *testing.T) {
 	same(t, "the derived goodput", derived.Goodput, got.Goodput)
 	same(t, "the flags", derived.Flags, got.Flags)
 
-	// A second attempt takes the first one's place; a pairing baseline stands beside it.
+	// A second attempt that is done takes the first one's place, one that is not takes nothing; a pairing baseline stands
+	// beside them.
 	again := startTrial(t, db, sitting, "baseline", digestBase, 1, 1)
+	broken := startTrial(t, db, sitting, "baseline", digestBase, 1, 1)
 	paired := startTrial(t, db, sitting, "baseline", digestBase, 1, 3)
-	for _, r := range []*sweep.TrialRecord{again, paired} {
+	again.Status, broken.Status, paired.Status = sweep.StatusDone, sweep.StatusFailed, sweep.StatusDone
+	for _, r := range []*sweep.TrialRecord{again, broken, paired} {
 		must(t, w.FinishTrial(r, func() (*sweep.TrialDerived, error) {
 			return &sweep.TrialDerived{Row: sweep.TrialRow{Trial: r.ID}, Goodput: []sweep.GoodputRow{{Cell: "baseline", Block: 1, Due: r.ID}}}, nil
 		}))

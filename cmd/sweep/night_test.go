@@ -187,6 +187,11 @@ func (n *night) sitting(t *testing.T, db *store.DB, p *sweep.Plan) runner.Summar
 	if err != nil {
 		t.Fatal(err)
 	}
+	return n.measure(t, db, p, trials)
+}
+
+// measure runs trials of the plan, inside a bubble.
+func (n *night) measure(t *testing.T, db *store.DB, p *sweep.Plan, trials []sweep.Trial) runner.Summary {
 	id, err := db.BeginSitting(store.Sitting{Sweep: p.Name, StartedAt: time.Now()}, p)
 	if err != nil {
 		t.Fatal(err)

@@ -2,8 +2,11 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/inference-sweep/sweep/sweep"
 	"github.com/inference-sweep/sweep/sweep/analysis"
@@ -127,4 +130,53 @@ func TestALaterNight(t *testing.T) {
 	if row := goodput(t, m.derived, sweep.Baseline, 0); row.Due != 3*120 || row.Blocks != 3 {
 		t.Errorf("the baseline's own figures are of its first copy alone: %+v", row)
 	}
+}
+
+// What was wrong with an attempt is not said of the block once a later one succeeded, nor the other way round: neither in
+// what the run leaves in the database trial by trial, nor in what is derived of it all.
+func TestOnlyTheAttemptThatCountsIsFlagged(t *testing.T) {
+	var asked atomic.Int64
+	broken := answers(func(_ *life, a asking) reply {
+		if !a.probe && asked.Add(1)%60 > 30 {
+			return reply{status: 500, says: "out of memory"}
+		}
+		return even(a)
+	})
+	n := night{cell: lines{"errorLimit": "0.1"}, spoil: broken}
+	m := n.run(t, "flaky")
+	if got := doubts(m.derived.Flags); !slices.Contains(got, "baseline/1: error-rate suspect") || m.summary.Failed != 3 {
+		t.Fatalf("of a broken server: %v\n%+v%s", got, m.summary, m.reasons(t))
+	}
+	holds := func(when string) {
+		t.Helper()
+		stored, err := m.db.Derived(m.plan.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, flags := range map[string][]sweep.Flag{"derived": m.derived.Flags, "stored": stored.Flags} {
+			if got := doubts(flags); len(got) > 0 {
+				t.Errorf("%s, %s: %v", when, what, got)
+			}
+		}
+		if row := goodput(t, stored, sweep.Baseline, 1); row.OK != 120 || row.Verdict != sweep.VerdictValid {
+			t.Errorf("%s: %+v", when, row)
+		}
+	}
+	n.spoil = nil
+	m.again(t, &n, "flaky")
+	holds("done at last")
+	n.spoil = broken
+	asked.Store(0)
+	synctest.Test(t, func(t *testing.T) {
+		m.summary = n.measure(t, m.db, m.plan, m.plan.Again(nil, func(t sweep.Trial) bool { return t.Block == 1 }))
+	})
+	if m.summary.Failed != 1 {
+		t.Fatalf("%+v", m.summary)
+	}
+	holds("failed again, before all is derived")
+	var err error
+	if m.derived, err = derive(m.db, m.plan); err != nil {
+		t.Fatal(err)
+	}
+	holds("failed again")
 }

@@ -63,10 +63,13 @@ func (s *scope) goodputRow(sub subject, perGPU bool) Row {
 	return row
 }
 
-// counts are due, failed and blocks; a cell that has not run has none.
+// counts are due, failed and blocks; a cell that has not run, or of whose blocks none counts, has none.
 func (s *scope) counts(sub subject, whole *sweep.GoodputRow) []Value {
 	if whole.Cell == "" {
 		return []Value{plain(nil, 0), plain(nil, 0), s.blocks(0, 0)}
+	}
+	if whole.Blocks == 0 {
+		return []Value{plain(nil, 0), plain(nil, 0), s.blocks(0, whole.LeftOut)}
 	}
 	return []Value{count(whole.Due), count(whole.Failed), s.blocks(whole.Blocks, whole.LeftOut)}
 }

@@ -62,7 +62,7 @@ func (s *scope) goodputView() View {
 		"request_rate", "input_rate", "output_rate", "goodput_req_s", "goodput_tok_s", "goodput_tok_s_gpu",
 		"blocks", "left_out", "moved", "verdict", "flags"}}
 	for _, r := range inOrder(s, s.Derived.Goodput, func(r *sweep.GoodputRow) string { return r.Cell }) {
-		v.Rows = append(v.Rows, []any{s.Plan.Name, r.Cell, nullBlock(r.Block), r.Due, r.OK, r.Failed, r.Met, null(r.Attainment),
+		v.Rows = append(v.Rows, []any{s.Plan.Name, r.Cell, nullBlock(r.Block), nullCount(r.Due), nullCount(r.OK), nullCount(r.Failed), nullCount(r.Met), null(r.Attainment),
 			null(r.WindowS), null(r.RequestRate), null(r.InputRate), null(r.OutputRate), null(r.GoodputReqS),
 			null(r.GoodputTokS), null(r.GoodputTokSGPU), int64(r.Blocks), int64(r.LeftOut), int64(r.Moved),
 			r.Verdict, list(r.Flags)})

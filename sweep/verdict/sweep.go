@@ -9,7 +9,8 @@ import (
 )
 
 // Derive makes everything that is derived of a sweep from all attempts at its trials, in any order; each one's Rows are
-// read once. Trials that are not in the plan are left out. Of several done attempts at one trial the last counts.
+// read once. Trials that are not in the plan are left out. Of several attempts at one trial the last done one counts, else
+// the last: flags of a block are that one's alone, and of the others only their own rows say what was wrong with them.
 func Derive(plan *sweep.Plan, trials []sweep.TrialFacts) (*sweep.Derived, error) {
 	d := &derivation{plan: plan, Derived: &sweep.Derived{AnalysisVersion: Version}, byDigest: map[string][]*block{}}
 	d.place(trials)
@@ -34,12 +35,12 @@ func Derive(plan *sweep.Plan, trials []sweep.TrialFacts) (*sweep.Derived, error)
 type derivation struct {
 	*sweep.Derived
 	plan *sweep.Plan
-	// facts are the attempts at the plan's trials by digest, in the order of copy, block and attempt. changed are the flags
-	// of those whose observed stack changed, sightings what was observed of the other done ones.
+	// facts are the attempts at the plan's trials by digest, in the order of copy, block and attempt. Of those that count,
+	// changed are the flags of the ones whose observed stack changed, sightings what was observed of the other done ones.
 	facts     map[string][]sweep.TrialFacts
 	sightings map[string][]sighting
 	changed   map[int64][]sweep.Flag
-	counting  map[sweep.Key]int64 // the attempt that counts
+	counting  map[sweep.Key]sweep.TrialRecord // the attempt that counts
 	byDigest  map[string][]*block
 	names     []*named
 }
@@ -59,16 +60,14 @@ type named struct {
 	name    string
 	cell    *sweep.PlanCell
 	flags   []sweep.Flag // of the cell as such
-	totals  *analysis.Totals
-	blocks  []*block // those that count, in order
+	pool    *pool        // let go of once its rows are made
+	blocks  []*block     // those that count, in order
 	leftOut int
 }
 
 // place sorts the attempts and looks at what was observed of them.
 func (d *derivation) place(trials []sweep.TrialFacts) {
-	d.facts, d.sightings, d.counting = map[string][]sweep.TrialFacts{}, map[string][]sighting{}, map[sweep.Key]int64{}
-	last := map[sweep.Key]int{}
-	var all []sighting
+	d.facts, d.sightings, d.counting = map[string][]sweep.TrialFacts{}, map[string][]sighting{}, map[sweep.Key]sweep.TrialRecord{}
 	for _, f := range trials {
 		digest := f.Record.Digest
 		cells := cellsOf(d.plan, digest)
@@ -76,19 +75,21 @@ func (d *derivation) place(trials []sweep.TrialFacts) {
 			continue
 		}
 		d.facts[digest] = append(d.facts[digest], f)
-		if f.Record.Status != sweep.StatusDone {
-			continue
-		}
-		all = append(all, sighting{f.Record, cells[0], observe(f)})
-		if attempt, ok := last[f.Record.Key]; !ok || f.Record.Attempt > attempt {
-			last[f.Record.Key], d.counting[f.Record.Key] = f.Record.Attempt, f.Record.ID
+		if other, ok := d.counting[f.Record.Key]; !ok || outranks(&f.Record, &other) {
+			d.counting[f.Record.Key] = f.Record
 		}
 	}
-	for _, facts := range d.facts {
+	var all []sighting
+	for digest, facts := range d.facts {
 		slices.SortFunc(facts, func(a, b sweep.TrialFacts) int {
 			return cmp.Or(cmp.Compare(a.Record.Copy, b.Record.Copy), cmp.Compare(a.Record.Block, b.Record.Block),
 				cmp.Compare(a.Record.Attempt, b.Record.Attempt), cmp.Compare(a.Record.ID, b.Record.ID))
 		})
+		for _, f := range facts {
+			if f.Record.Status == sweep.StatusDone && d.counts(&f.Record) {
+				all = append(all, sighting{f.Record, cellsOf(d.plan, digest)[0], observe(f)})
+			}
+		}
 	}
 	d.changed = changes(d.plan, all)
 	for _, s := range all {
@@ -97,6 +98,23 @@ func (d *derivation) place(trials []sweep.TrialFacts) {
 		}
 	}
 }
+
+// outranks says that of two attempts at one trial the first counts rather than the second.
+func outranks(a, b *sweep.TrialRecord) bool {
+	rank := func(r *sweep.TrialRecord) int {
+		switch r.Status {
+		case sweep.StatusDone:
+			return 2
+		case sweep.StatusExcluded:
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.ID, b.ID)) > 0
+}
+
+// counts says that an attempt is the one that counts of its trial.
+func (d *derivation) counts(r *sweep.TrialRecord) bool { return d.counting[r.Key].ID == r.ID }
 
 // measurement judges the trials of one digest, makes their rows, and adds them up under each of its names.
 func (d *derivation) measurement(cell *sweep.PlanCell) error {
@@ -117,11 +135,13 @@ func (d *derivation) measurement(cell *sweep.PlanCell) error {
 		}
 		j.flags = append(j.flags, d.changed[f.Record.ID]...)
 		d.Trials = append(d.Trials, j.row())
-		for _, n := range j.names() {
-			d.Flags = append(d.Flags, j.flagsFor(n)...)
+		if d.counts(&f.Record) {
+			for _, n := range j.names() {
+				d.Flags = append(d.Flags, j.flagsFor(n)...)
+			}
 		}
 		p := pools[f.Record.Copy]
-		if d.counting[f.Record.Key] != f.Record.ID {
+		if f.Record.Status != sweep.StatusDone || !d.counts(&f.Record) {
 			p.missed(f.Record)
 			continue
 		}
@@ -136,7 +156,7 @@ func (d *derivation) measurement(cell *sweep.PlanCell) error {
 		if n == twin {
 			p = pools[twinCopy]
 		}
-		n.totals, n.blocks, n.leftOut = &p.totals, p.blocks, p.leftOut()
+		n.pool, n.blocks, n.leftOut = p, p.blocks, p.leftOut()
 	}
 	return nil
 }
@@ -175,6 +195,9 @@ type pool struct {
 	totals analysis.Totals
 	blocks []*block
 	out    map[int]bool // blocks with a trial that does not count
+	// invalid and lost are what blocks that ended and are left out add up to, and they themselves.
+	invalid analysis.Totals
+	lost    []*block
 }
 
 func (p *pool) add(b *block, totals *analysis.Totals) error {
@@ -183,7 +206,8 @@ func (p *pool) add(b *block, totals *analysis.Totals) error {
 	}
 	if !b.usable {
 		p.missed(b.record)
-		return nil
+		p.lost = append(p.lost, b)
+		return p.invalid.Add(totals)
 	}
 	p.blocks = append(p.blocks, b)
 	return p.totals.Add(totals)
@@ -213,7 +237,7 @@ func (d *derivation) cell(cell *sweep.PlanCell) {
 	for _, n := range d.names {
 		if n.cell == cell {
 			d.together(n)
-			n.totals = nil
+			n.pool = nil
 		}
 	}
 }
@@ -238,10 +262,11 @@ func (d *derivation) together(n *named) {
 	}
 	d.Flags = append(d.Flags, n.flags...)
 	if len(n.blocks) == 0 {
+		d.noneLeft(n, flags)
 		return
 	}
 	moved := len(n.cell.Moved)
-	rows := mark(n.totals, n.name, 0, flags, moved)
+	rows := mark(&n.pool.totals, n.name, 0, flags, moved)
 	for i := range rows.latency {
 		rows.latency[i].Blocks, rows.latency[i].LeftOut = len(n.blocks), n.leftOut
 	}
@@ -252,7 +277,7 @@ func (d *derivation) together(n *named) {
 		few = fewFlags(n.name, 0, "a block has", shorts)
 	}
 	d.Flags = append(d.Flags, few...)
-	for _, metric := range n.totals.VarianceMetrics() {
+	for _, metric := range n.pool.totals.VarianceMetrics() {
 		row := analysis.Variance(n.name, metric, values)
 		row.Moved, row.Verdict, row.Flags = moved, sweep.Verdict(flags), codes(flags)
 		if row.Estimate == nil && metric[len(metric)-1] == '9' {

@@ -589,3 +589,46 @@ func TestNotesAreFolded(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A cell of which no block is left has its rows all the same, without a figure in them.
+func TestCellWithoutAValidBlock(t *testing.T) {
+	plan := twoRates(t)
+	trials := night(plan, honest)
+	for i := range trials {
+		if trials[i].Record.Cell != "rate=50" {
+			continue
+		}
+		if trials[i].Record.Block == 6 {
+			trials[i].Record.Status = sweep.StatusBlocked
+			continue
+		}
+		first(5, fails(sweep.ErrNotSent))(&trials[i])
+	}
+	d := derive(t, plan, trials...)
+	row := goodputOf(t, d, "rate=50", 0)
+	none := sweep.GoodputRow{Cell: "rate=50", Due: sweep.None, OK: sweep.None, Failed: sweep.None, Met: sweep.None,
+		LeftOut: 6, Moved: 1, Verdict: "invalid", Flags: row.Flags}
+	if diff := cmp.Diff(none, row); diff != "" || row.Flags[0] != "late-sends" {
+		t.Errorf("%s\n%v", diff, row.Flags)
+	}
+	latencies := 0
+	for _, r := range d.Latency {
+		if r.Cell == "rate=50" && r.Block == 0 {
+			latencies++
+			if r.N != 0 || r.P50 != nil || r.ErrorShare != nil || r.Blocks != 0 || r.LeftOut != 6 || r.Verdict != "invalid" || !slices.Contains(r.Flags, "late-sends") {
+				t.Errorf("%+v", r)
+			}
+		}
+	}
+	if latencies == 0 {
+		t.Error("no pooled latency row")
+	}
+	for _, metric := range []string{"goodput_req_s", "ttft_p50"} {
+		if r := varianceOf(t, d, "rate=50", metric); r.Blocks != 0 || r.Estimate != nil || r.Verdict != "invalid" || r.Flags[0] != "late-sends" {
+			t.Errorf("%+v", r)
+		}
+	}
+	if r := comparisonOf(t, d, "rate=50", "ttft_p50"); r.Blocks != 0 || r.Outcome != "inconclusive" {
+		t.Errorf("%+v", r)
+	}
+}
