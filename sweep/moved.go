@@ -164,7 +164,7 @@ func (p *Plan) sweepFlags() []Flag {
 	var flags []Flag
 	if p.Blocks < minBlocks {
 		flags = append(flags, Flag{Code: "few-blocks", Severity: Note,
-			Detail: fmt.Sprintf("%d blocks: with fewer than %d an interval is wide and little can be shown", p.Blocks, minBlocks)})
+			Detail: fmt.Sprintf("blocks planned: %d; with fewer than %d an interval is wide and little can be shown", p.Blocks, minBlocks)})
 	}
 	for i := range p.Cells {
 		if p.Cells[i].Cell.Contract.SLO == nil {

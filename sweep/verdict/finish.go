@@ -27,8 +27,12 @@ func (d *derivation) extend(n *named) {
 			late = append(late, fmt.Sprint(b.record.Block))
 		}
 	}
-	if len(late) > 0 {
-		n.add(extended, strings.Join(late, ", "))
+	switch len(late) {
+	case 0:
+	case 1:
+		n.add(extended, "block "+late[0])
+	default:
+		n.add(extended, "blocks "+strings.Join(late, ", "))
 	}
 }
 

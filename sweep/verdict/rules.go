@@ -107,11 +107,11 @@ var rules = map[string]rule{
 	qualityUnpinned: {always: sweep.Note,
 		words: "%s moved, which can change the answers, and their quality was not checked"},
 	coldNotMeasured: {always: sweep.Note, words: "the server was already up: its start was not measured"},
-	extended:        {always: sweep.Note, words: "joined block %s in a later sitting than the baseline's, and is paired with a fresh one"},
+	extended:        {always: sweep.Note, words: "joined %s in a later sitting than the baseline's, and is paired with a fresh one"},
 	excluded:        {always: sweep.Note, words: "trial %d (block %d, attempt %d) was taken out by hand: %s"},
-	startedBusy:     {always: sweep.Suspect, words: "%.0f requests of others ran on the server when the trial began"},
+	startedBusy:     {always: sweep.Suspect, words: "requests of others that ran on the server when the trial began: %.0f"},
 	serverRestarted: {always: sweep.Suspect, words: "the server restarted while the trial ran"},
-	drained:         {always: sweep.Note, words: "%.0f measured requests were still open when the tail's load ended, and ran on without it"},
+	drained:         {always: sweep.Note, words: "measured requests still open when the tail's load ended, which ran on without it: %.0f"},
 }
 
 // lateLimits are how late a send may be: the greater of a time and a share of the median TTFT.

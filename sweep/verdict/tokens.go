@@ -125,7 +125,7 @@ func checkSources(j *judged) {
 func checkGaps(j *judged) {
 	if j.Gaps > 0 {
 		if severity, ok := beyond(coalesced, float64(j.TinyGaps)/float64(j.Gaps)); ok {
-			j.raise(coalesced, severity, fmt.Sprintf("%s of the gaps between events are under 20 µs: the stream came in lumps, and TTFT and gaps are not the server's",
+			j.raise(coalesced, severity, fmt.Sprintf("%s of the gaps between events are under 20 µs: the stream came in lumps or was read late by a busy client, and TTFT and gaps are not the server's",
 				percent(float64(j.TinyGaps)/float64(j.Gaps))))
 			return
 		}
