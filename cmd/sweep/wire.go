@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"maps"
 	"runtime"
+	"strings"
 	"sync"
 
 	"github.com/inference-sweep/sweep/runner"
@@ -85,26 +86,26 @@ func deriveOnly(db *store.DB, p *sweep.Plan) (*sweep.Derived, error) {
 	return verdict.Derive(p, facts)
 }
 
-// printTables prints reports of one sweep, one below the other.
+// printTables prints reports of one sweep, one below the other, with one legend.
 func (a *app) printTables(db *store.DB, p *sweep.Plan, derived *sweep.Derived, kinds []string) error {
 	in, err := reportInput(db, p, derived)
 	if err != nil {
 		return err
 	}
-	for i, kind := range kinds {
-		in.Command = a.reportCommand(kind, p.Name)
+	var commands []string
+	for _, kind := range kinds {
+		commands = append(commands, a.reportCommand(kind, p.Name))
+	}
+	in.Command = strings.Join(commands, "; ")
+	var tables []*report.Table
+	for _, kind := range kinds {
 		table, err := report.Build(kind, in)
 		if err != nil {
 			return err
 		}
-		if i > 0 {
-			a.stdout.Write([]byte("\n"))
-		}
-		if err := report.Write(a.stdout, table, "table", a.tableOptions()); err != nil {
-			return err
-		}
+		tables = append(tables, table)
 	}
-	return nil
+	return report.WriteTogether(a.stdout, tables, "table", a.tableOptions())
 }
 
 // reportCommand prints a table again.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/inference-sweep/sweep/sweep"
 )
@@ -18,11 +19,10 @@ func (s *scope) table(kind, what string) *Table {
 	return &Table{Kind: kind, Sweep: s.Plan.Name, Title: title, Command: s.Command, Provenance: s.Provenance}
 }
 
-// finish drops columns that say nothing, and adds the legend.
+// finish adds the legend.
 func (s *scope) finish(t *Table, definitions ...Entry) *Table {
-	if len(s.missing) > 0 {
-		definitions = append(definitions, defDash)
-	}
+	s.missing = append(s.missing, s.explained()...)
+	definitions = append(definitions, s.signs(t)...)
 	t.Legend = Legend{
 		Contract: s.contract(), Definitions: definitions, Marks: s.marks,
 		Missing: joined(s.missing), LeftOut: s.leftOut(), Source: s.source(),
@@ -35,6 +35,24 @@ func (s *scope) finish(t *Table, definitions ...Entry) *Table {
 		}
 	}
 	return t
+}
+
+// signs explain what stands beside figures, where it does.
+func (s *scope) signs(t *Table) []Entry {
+	has := func(is func(Value) bool) bool {
+		return slices.ContainsFunc(t.Rows, func(r Row) bool { return slices.ContainsFunc(r.Values, is) })
+	}
+	var signs []Entry
+	if has(func(v Value) bool { return v.Alone }) {
+		signs = append(signs, defAlone)
+	}
+	if has(func(v Value) bool { return v.X != nil && v.Lo != nil && *v.X >= 0 && *v.Lo < 0 }) {
+		signs = append(signs, defBelowZero)
+	}
+	if len(s.missing) > 0 {
+		signs = append(signs, defDash)
+	}
+	return signs
 }
 
 // joined puts entries that say the same on one line.
@@ -119,9 +137,25 @@ func (s *scope) unfinished(sub subject, blocks map[string][]int) {
 	}
 }
 
+// measured are the starts of the first and the last trial of the shown cells.
+func (s *scope) measured() (first, last time.Time) {
+	for _, t := range s.Trials {
+		if t.StartedAt.IsZero() || s.Cells != nil && !slices.ContainsFunc(s.cells, func(sub subject) bool { return sub.measured() == t.Cell }) {
+			continue
+		}
+		if first.IsZero() || t.StartedAt.Before(first) {
+			first = t.StartedAt
+		}
+		if t.StartedAt.After(last) {
+			last = t.StartedAt
+		}
+	}
+	return first, last
+}
+
 // statusWords are a status and its reason.
 func statusWords(status, reason string) string {
-	if reason == "" {
+	if reason == "" || reason == status {
 		return status
 	}
 	return status + ": " + reason
@@ -142,5 +176,8 @@ func (s *scope) source() []Entry {
 		}
 	}
 	parts = append(parts, fmt.Sprintf("analysis version %d", s.Derived.AnalysisVersion))
+	if first, last := s.measured(); !first.IsZero() {
+		parts = append(parts, "measured from "+stamp(first)+" to "+stamp(last))
+	}
 	return []Entry{{Text: strings.Join(parts, " · ")}}
 }

@@ -163,6 +163,11 @@ func (f *figures) add(m measured) {
 			row.P95, row.P99 = nil, nil
 		}
 		f.Derived.Latency = append(f.Derived.Latency, row)
+		for b := 1; b <= blocks && l.phase == sweep.PhaseMeasure; b++ {
+			own := row
+			own.Block, own.N, own.Blocks, own.LeftOut = b, l.n/int64(blocks), 0, 0
+			f.Derived.Latency = append(f.Derived.Latency, own)
+		}
 		if l.phase == sweep.PhaseMeasure {
 			f.variance(m.cell, l.metric+"_p50", l.p50, m.cv, m.flags...)
 			f.variance(m.cell, l.metric+"_p95", l.p50*1.7, m.cv*1.6, m.flags...)

@@ -29,7 +29,7 @@ var glossary = map[string]meaning{
 	"input-mismatch":      {sweep.Suspect, "the server counted other input lengths than were asked for"},
 	"short-output":        {sweep.Suspect, "answers had other lengths than the fixed one that was asked for"},
 	"token-source":        {sweep.Suspect, "tokens that nobody counted, or counted in different ways"},
-	"coalesced":           {sweep.Suspect, "tokens arrived in lumps: the gaps between chunks are not token times"},
+	"coalesced":           {sweep.Suspect, "tokens arrived in lumps, sent so or read late by a busy client (sweep doctor tells): the gaps between chunks are not token times"},
 	"error-rate":          {sweep.Suspect, "requests failed: latencies are of the survivors; attainment and goodput count all that were due"},
 	"empty":               {sweep.Suspect, "answers came without any output"},
 	"no-slo":              {sweep.Suspect, "no latency bar: throughput alone is not a serving result"},
@@ -45,7 +45,7 @@ var glossary = map[string]meaning{
 	"underpowered":        {sweep.Note, "the smallest difference that could be detected is above the margin"},
 	"quality-unpinned":    {sweep.Note, "a setting moved that can change the answers, and their quality was not checked"},
 	"cold-not-measured":   {sweep.Note, "the server was already up: its start was not measured"},
-	"extended":            {sweep.Note, "cells were added on a later night, each paired with a fresh baseline of that night"},
+	"extended":            {sweep.Note, "cells were added in a later sitting, each paired with a fresh baseline of that sitting"},
 	"excluded":            {sweep.Note, "somebody took trials of the cell out of the tables, for the reason given"},
 	"drained":             {sweep.Note, "requests that were still open when the load ended ran on without new load"},
 }

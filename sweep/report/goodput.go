@@ -7,6 +7,13 @@ import (
 	"github.com/inference-sweep/sweep/sweep"
 )
 
+// groupThroughput heads the columns that count what was completed in the window, whenever it was due; all others count
+// what was due in it, groupRequests how much that was.
+const (
+	groupRequests   = "requests"
+	groupThroughput = "throughput"
+)
+
 func (s *scope) goodput() *Table {
 	t := s.table("goodput", "Goodput: what met the SLO")
 	perGPU := s.severalGPUs()
@@ -20,21 +27,23 @@ func (s *scope) goodput() *Table {
 		t.Columns = append(t.Columns, Column{Name: "goodput", Unit: "tok/s/GPU", Number: true})
 	}
 	t.Columns = append(t.Columns,
-		Column{Name: "requests", Unit: "req/s", Number: true},
-		Column{Name: "output", Unit: "tok/s", Number: true},
-		Column{Name: "due", Number: true},
-		Column{Name: "failed", Number: true},
+		Column{Group: groupRequests, Name: "due", Number: true},
+		Column{Group: groupRequests, Name: "failed", Number: true},
+		Column{Group: groupThroughput, Name: "requests", Unit: "req/s", Number: true},
+		Column{Group: groupThroughput, Name: "output", Unit: "tok/s", Number: true},
 		Column{Name: "blocks", Number: true},
 		Column{Name: "verdict"})
 	for _, sub := range s.cells {
 		t.Rows = append(t.Rows, s.goodputRow(sub, perGPU))
 	}
 	t.View = s.goodputView()
-	definitions := []Entry{defAttainment, defGoodput, defRates}
-	if !s.hasEstimate("request_rate") {
-		definitions = append(definitions, defRatesWhole)
+	definitions := []Entry{defAttainment, defGoodput, defRates, defBoth}
+	if s.hasEstimate("request_rate") {
+		definitions = append(definitions, defDue)
+	} else {
+		definitions = append(definitions, defDueAndRequests)
 	}
-	return s.finish(t, append(definitions, defBetween, defBlocks, defVerdict)...)
+	return s.finish(t, append(definitions, defBetween, defBlocks, s.verdictWordsUsed())...)
 }
 
 func (s *scope) goodputRow(sub subject, perGPU bool) Row {
@@ -42,36 +51,28 @@ func (s *scope) goodputRow(sub subject, perGPU bool) Row {
 	if whole == nil {
 		whole = &sweep.GoodputRow{}
 	}
-	tokens := s.between(sub, "goodput_tok_s", "goodput")
-	values := []Value{
-		words(sub.label()),
-		s.between(sub, "attainment", "attainment"),
-		s.between(sub, "goodput_req_s", "goodput"),
-		tokens,
-	}
+	tokens := s.between(sub, "goodput_tok_s")
+	values := []Value{words(sub.label()), s.between(sub, "attainment"), s.between(sub, "goodput_req_s"), tokens}
 	if perGPU {
 		values = append(values, tokens.over(float64(sub.cell.Cell.Contract.Hardware.Gpus)))
 	}
 	rate := plain(whole.RequestRate, significant3)
 	if s.hasEstimate("request_rate") {
-		rate = s.between(sub, "request_rate", "requests")
+		rate = s.between(sub, "request_rate")
 	}
-	values = append(values, rate, s.between(sub, "output_rate", "output"))
 	row := s.row("", sub, whole.Verdict)
-	row.Values = append(values, s.counts(sub, whole)...)
-	row.Values = append(row.Values, words(s.verdictWords(sub, row.Verdict)))
+	due, failed, blocks := s.counts(whole)
+	row.Values = append(values, due, failed, rate, s.between(sub, "output_rate"), blocks, words(s.verdictWords(sub, row.Verdict)))
 	return row
 }
 
 // counts are due, failed and blocks; a cell that has not run, or of whose blocks none counts, has none.
-func (s *scope) counts(sub subject, whole *sweep.GoodputRow) []Value {
-	if whole.Cell == "" {
-		return []Value{plain(nil, 0), plain(nil, 0), s.blocks(0, 0)}
-	}
+func (s *scope) counts(whole *sweep.GoodputRow) (due, failed, blocks Value) {
+	blocks = s.blocks(whole.Blocks, whole.LeftOut)
 	if whole.Blocks == 0 {
-		return []Value{plain(nil, 0), plain(nil, 0), s.blocks(0, whole.LeftOut)}
+		return plain(nil, 0), plain(nil, 0), blocks
 	}
-	return []Value{count(whole.Due), count(whole.Failed), s.blocks(whole.Blocks, whole.LeftOut)}
+	return count(whole.Due), count(whole.Failed), blocks
 }
 
 func (s *scope) blocks(used, leftOut int) Value {
@@ -104,36 +105,12 @@ func (s *scope) hasEstimate(metric string) bool {
 	return slices.ContainsFunc(s.Derived.Variance, func(r sweep.VarianceRow) bool { return r.Metric == metric })
 }
 
-// between is a cell's estimate over blocks with its interval, or a dash whose reason is noted under `where`.
-func (s *scope) between(sub subject, metric, where string) Value {
+// between is a cell's estimate over blocks with its interval, or a dash whose reason is noted.
+func (s *scope) between(sub subject, metric string) Value {
 	row := s.estimate(sub.name, metric)
 	if row == nil || finite(row.Estimate) == nil {
-		s.noEstimate(sub, metric, where)
+		s.lacking(sub, metric)
 		return plain(nil, 0)
 	}
-	v := interval(row.Estimate, row.CILow, row.CIHigh)
-	if metric == "attainment" {
-		v.Places = 3
-	}
-	return v
+	return estimated(row)
 }
-
-func (s *scope) noEstimate(sub subject, metric, where string) {
-	if why := s.why(sub); why != "" {
-		s.dash(sub.name, why)
-		return
-	}
-	switch {
-	case sub.cell.Cell.Contract.SLO == nil && s.SLO == "" && slices.Contains(judged, metric):
-		s.dash(where, "there is no SLO to judge by")
-	case slices.Contains(counted, metric):
-		s.dash(where+" of "+sub.name, "nobody counted the tokens")
-	default:
-		s.dash(where+" of "+sub.name, "no block has this figure")
-	}
-}
-
-var (
-	judged  = []string{"attainment", "goodput_req_s", "goodput_tok_s"}
-	counted = []string{"output_rate", "goodput_tok_s"}
-)

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -24,6 +23,19 @@ var (
 	timeE2E     = timing{"e2e", "E2E", defE2E}
 	timeE2EDue  = timing{"e2e_due", "E2E from due", defTTFTDue}
 )
+
+// timingsKnown are all that tables print.
+var timingsKnown = []timing{timeTTFTDue, timeTTFT, timeTPOT, timeITL, timeGap, timeE2EDue, timeE2E}
+
+// timingOf is a latency metric by its name in the views.
+func timingOf(metric string) timing {
+	for _, m := range timingsKnown {
+		if m.metric == metric {
+			return m
+		}
+	}
+	return timing{metric: metric, name: metric}
+}
 
 func (s *scope) latency() *Table {
 	t := s.table("latency", "Latency of the successful requests")
@@ -71,7 +83,12 @@ func (s *scope) timings() ([]timing, []Entry) {
 	if len(equal) == 0 {
 		return times, nil
 	}
-	return times, []Entry{{"from due", strings.Join(equal, " and ") + " counted from when a request was due print the same here as from sending it"}}
+	return times, []Entry{sameFromDue(equal...)}
+}
+
+// sameFromDue says that times from due would print as those from sent do.
+func sameFromDue(names ...string) Entry {
+	return Entry{"from due", strings.Join(names, " and ") + ", counted from when a request was due: the same figures here as from sending it"}
 }
 
 // fromDue adds the time from due, or says that it prints as the time from sent.
@@ -119,35 +136,16 @@ func (s *scope) latencyRow(sub subject, m timing) Row {
 	}
 	values := []Value{words(sub.label())}
 	for _, p := range percentiles {
-		values = append(values, s.percentile(sub, m, p, pooled))
+		values = append(values, s.between(sub, m.metric+"_"+p))
 	}
-	if pooled.Cell == "" {
-		values = append(values, plain(nil, 0), plain(nil, 0), s.blocks(0, 0))
+	if pooled.Blocks == 0 {
+		values = append(values, plain(nil, 0), plain(nil, 0), s.blocks(0, pooled.LeftOut))
 	} else {
 		values = append(values, count(pooled.N), percent(pooled.ErrorShare), s.blocks(pooled.Blocks, pooled.LeftOut))
 	}
 	row := s.row(m.name, sub, pooled.Verdict)
 	row.Values = values
 	return row
-}
-
-// percentile is the between-block estimate, or a dash and its reason.
-func (s *scope) percentile(sub subject, m timing, p string, pooled *sweep.LatencyRow) Value {
-	metric := m.metric + "_" + p
-	if r := s.estimate(sub.name, metric); r != nil && finite(r.Estimate) != nil {
-		return interval(r.Estimate, r.CILow, r.CIHigh)
-	}
-	switch {
-	case s.why(sub) != "":
-		s.dash(sub.name, s.why(sub))
-	case pooled.N == 0:
-		s.dash(m.name+" of "+sub.name, "no request has it")
-	case p == "p99":
-		s.dash("p99", "needs 1,000 requests in each block; over all blocks together it is in the view latency, where they suffice")
-	default:
-		s.dash(fmt.Sprintf("%s %s of %s", m.name, p, sub.name), "too few requests in a block")
-	}
-	return plain(nil, 0)
 }
 
 // percent turns a share into percent.
@@ -167,6 +165,7 @@ func (s *scope) verdictColumn(t *Table) {
 	}
 	t.Columns = append(t.Columns, Column{Name: "verdict"})
 	for i := range t.Rows {
-		t.Rows[i].Values = append(t.Rows[i].Values, words(strings.TrimSpace(t.Rows[i].Verdict)))
+		sub := s.cells[i%len(s.cells)] // of each metric, every cell has a row
+		t.Rows[i].Values = append(t.Rows[i].Values, words(s.verdictWords(sub, t.Rows[i].Verdict)))
 	}
 }

@@ -35,6 +35,9 @@ func shapeOf(c Column, rows []Row, j int) shape {
 
 // digits is an uncertainty as siunitx takes it, in units of the figure's last place: "0.58" is 58.
 func digits(half string) string {
+	if half == "0" {
+		return half
+	}
 	return strings.TrimLeft(strings.ReplaceAll(half, ".", ""), "0")
 }
 
@@ -95,6 +98,9 @@ func (s shape) entry(v Value) string {
 		if p.lo != "" {
 			behind = latex("[" + p.lo + ", " + p.hi + "]")
 		}
+		if p.mark != "" {
+			text += "{" + latexOwn['†'] + "}"
+		}
 	}
 	if s.ends {
 		return text + " & " + behind
@@ -108,7 +114,7 @@ var latexOwn = map[rune]string{
 	'^': `\textasciicircum{}`, '~': `\textasciitilde{}`, '<': `$<$`, '>': `$>$`, '|': `$|$`, '`': `{\textasciigrave}`,
 	'[': `{[}`, ']': `{]}`, '*': `{*}`, '"': `{''}`, '-': `{-}`, '\'': `{'}`, ',': `{,}`,
 	'—': `---`, '–': `--`, '±': `$\pm$`, '×': `$\times$`, '÷': `$\div$`, '≤': `$\leq$`, '≥': `$\geq$`, '→': `$\to$`,
-	'−': `$-$`, '…': `\dots{}`, '·': `$\cdot$`, 'µ': `$\mu$`, 'μ': `$\mu$`, 'σ': `$\sigma$`, '°': `$^\circ$`, '\u00a0': `~`,
+	'−': `$-$`, '…': `\dots{}`, '·': `$\cdot$`, 'µ': `$\mu$`, 'μ': `$\mu$`, 'σ': `$\sigma$`, '°': `$^\circ$`, '†': `$^\dagger$`, '\u00a0': `~`,
 	'“': "``", '”': "''", '‘': "`", '’': "'",
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
@@ -42,6 +43,36 @@ func (l Legend) parts() []part {
 	return parts
 }
 
+// together is one legend of tables about the same cells: what several of them say stands once.
+func together(tables []*Table) Legend {
+	var l Legend
+	for i, t := range tables {
+		of := t.Legend
+		if i == 0 {
+			l.Totals, l.Contract, l.Marks, l.LeftOut = of.Totals, of.Contract, of.Marks, of.LeftOut
+		}
+		l.Definitions = united(l.Definitions, of.Definitions)
+		l.Missing = united(l.Missing, of.Missing)
+		l.Source = united(l.Source, of.Source)
+	}
+	// What explains a dash stands last, as in the legend of one table.
+	if at := slices.Index(l.Definitions, defDash); at >= 0 {
+		l.Definitions = append(slices.Delete(l.Definitions, at, at+1), defDash)
+	}
+	return l
+}
+
+// united adds the entries that are not there yet.
+func united(entries, more []Entry) []Entry {
+	entries = slices.Clone(entries)
+	for _, e := range more {
+		if !slices.Contains(entries, e) {
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
 // contractTitle explains the braces of what varies, where something does.
 func contractTitle(contract []Entry) string {
 	for _, e := range contract {
@@ -55,9 +86,7 @@ func contractTitle(contract []Entry) string {
 // line is a detail of a flag: whose, and what.
 func (e Entry) line() string {
 	switch e.Term {
-	case "and":
-		return e.Term + " " + e.Text
-	case everyRow, wholeSweep:
+	case "", everyRow, wholeSweep:
 		return e.Text
 	}
 	return e.Term + ": " + e.Text

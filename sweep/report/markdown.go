@@ -10,7 +10,10 @@ import (
 )
 
 // setMarkdown sets a table with its legend as lists below it. Markdown has no width: nothing is folded.
-func setMarkdown(t *Table) string {
+func setMarkdown(t *Table) string { return markdownHead(t) + markdownLegend(t.Legend) }
+
+// markdownHead is a table under its title, without its legend.
+func markdownHead(t *Table) string {
 	var out strings.Builder
 	out.WriteString("**" + markdown(t.Title) + "**\n\n")
 	if len(t.Rows) == 0 {
@@ -18,7 +21,12 @@ func setMarkdown(t *Table) string {
 	} else {
 		out.WriteString(markdownTable(t))
 	}
-	for _, p := range t.Legend.parts() {
+	return out.String()
+}
+
+func markdownLegend(l Legend) string {
+	var out strings.Builder
+	for _, p := range l.parts() {
 		out.WriteString("\n" + markdown(p.title) + "\n\n")
 		for i, e := range p.entries {
 			out.WriteString("- " + markdownEntry(e))

@@ -32,11 +32,10 @@ func (c charge) meaning() string {
 // mark turns the flags of the shown cells into marks. A note that every cell carries is said once, of all rows; what
 // is suspect or invalid always stands beside its row. What only blocks carry that no figure uses needs no letter.
 func (s *scope) mark() {
-	used := s.charges(subject.counted)
+	used, letters := charges(s.cells, subject.counted), s.letters()
 	for _, c := range used {
 		m := Mark{Term: everyRow, Code: c.code, Severity: c.severity, Meaning: c.meaning(), Details: s.details(c, subject.counted)}
-		if m.Severity != sweep.Note || !s.everywhere(c) {
-			m.Letter = letter(s.lettered())
+		if m.Letter = letters[c]; m.Letter != "" {
 			for i := range s.cells {
 				if c.of(s.cells[i].flags) {
 					s.cells[i].marks = append(s.cells[i].marks, len(s.marks))
@@ -45,7 +44,7 @@ func (s *scope) mark() {
 		}
 		s.marks = append(s.marks, m)
 	}
-	for _, c := range s.charges(subject.leftOut) {
+	for _, c := range charges(s.cells, subject.leftOut) {
 		if c.severity == sweep.Invalid && !slices.Contains(used, c) {
 			s.marks = append(s.marks, Mark{Term: leftOutBlocks, Code: c.code, Severity: c.severity, Meaning: c.meaning(),
 				Details: s.details(c, subject.leftOut)})
@@ -77,20 +76,21 @@ func (s *scope) markSweep(f sweep.Flag) {
 // wholeSweep is the term of what is said of no cell in particular.
 const wholeSweep = "the sweep"
 
-func (s *scope) lettered() int {
-	n := 0
-	for _, m := range s.marks {
-		if m.Letter != "" {
-			n++
+// letters are those of the sweep's charges, whichever cells are shown: one charge has one letter in all its reports.
+func (s *scope) letters() map[charge]string {
+	letters := map[charge]string{}
+	for _, c := range charges(s.all, subject.counted) {
+		if c.severity != sweep.Note || !s.everywhere(c) {
+			letters[c] = letter(len(letters))
 		}
 	}
-	return n
+	return letters
 }
 
-// charges are those of the shown cells: the worst first, then in the glossary's order.
-func (s *scope) charges(of func(subject) []sweep.Flag) []charge {
+// charges are those of some cells: the worst first, then in the glossary's order.
+func charges(cells []subject, of func(subject) []sweep.Flag) []charge {
 	var charges []charge
-	for _, sub := range s.cells {
+	for _, sub := range cells {
 		for _, f := range of(sub) {
 			if c := (charge{f.Code, f.Severity}); !slices.Contains(charges, c) {
 				charges = append(charges, c)
@@ -114,8 +114,9 @@ func byWeight(a, b charge) int {
 		cmp.Compare(a.code, b.code))
 }
 
+// everywhere says that every cell of the sweep carries a charge.
 func (s *scope) everywhere(c charge) bool {
-	return !slices.ContainsFunc(s.cells, func(sub subject) bool { return !c.of(sub.flags) })
+	return !slices.ContainsFunc(s.all, func(sub subject) bool { return !c.of(sub.flags) })
 }
 
 // detailsShown is how many lines of numbers a flag has in a legend; a note has fewer.
@@ -146,8 +147,7 @@ func (s *scope) details(c charge, of func(subject) []sweep.Flag) []Entry {
 		most = noteDetailsShown
 	}
 	if len(details) > most {
-		more := fmt.Sprintf("%d more, in the table of flags", len(details)-most)
-		details = append(details[:most], Entry{"and", more})
+		details = append(details[:most], Entry{"", fmt.Sprintf("and %d more: sweep report flags", len(details)-most)})
 	}
 	return details
 }

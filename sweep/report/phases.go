@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/inference-sweep/sweep/sweep"
@@ -19,8 +20,8 @@ func (s *scope) phases() *Table {
 	t.Columns = []Column{
 		{Name: "cell", Key: true},
 		{Group: groupStart, Name: "port", Unit: "s", Number: true},
-		{Group: groupStart, Name: "ready", Unit: "s", Number: true},
 		{Group: groupStart, Name: "first token", Unit: "s", Number: true},
+		{Group: groupStart, Name: "ready", Unit: "s", Number: true},
 		{Group: groupStart, Name: "n", Number: true},
 		{Group: groupCold, Name: "TTFT p50", Unit: "ms", Number: true},
 		{Group: groupCold, Name: "TTFT max", Unit: "ms", Number: true},
@@ -38,8 +39,8 @@ func (s *scope) phases() *Table {
 	}
 	t.View = s.phasesView()
 	return s.finish(t,
-		Entry{groupStart, "of the server: from the start of the server's process until its port accepted, until it answered a completion, and until the first token of that; medians over n launches, which cells of one setting share"},
-		Entry{groupCold, "the first requests, right after a launch, before any warm-up"},
+		Entry{groupStart, "of the server: from the start of its process until its port accepted, until the first token of its first completion, and until that completion's end (ready, hence the last of the three); medians over n launches, which cells of one setting share"},
+		Entry{groupCold, "the first requests, right after a launch, before any warm-up; of the cells that share a launch, they are those of the one that came first after it"},
 		Entry{groupWarmup, "requests at the cell's own load before the measured window; they count in no other table"},
 		Entry{groupSteady, "requests of the measured window; the table latency has more of it, with intervals"},
 		Entry{"p50", "median of n requests of all blocks together; max is the slowest"},
@@ -81,10 +82,12 @@ func (s *scope) phaseOf(sub subject, phase sweep.Phase, group string, m timing) 
 	switch why := s.why(sub); {
 	case why != "":
 		s.dash(sub.name, why)
+	case (r == nil || r.N == 0) && phase == sweep.PhaseCold:
+		s.dash(group+" of "+sub.name, s.whyNotCold(sub))
 	case r == nil || r.N == 0:
-		s.dash(group+" of "+sub.name, "no request of that phase has it")
+		s.dash(group+" of "+sub.name, "no successful request of that phase has it")
 	default:
-		s.dash(group+" of "+sub.name, "too few requests for a median")
+		s.dash(group+" of "+sub.name, fmt.Sprintf("the blocks together have %d values: p50 needs 5", r.N))
 	}
 	if r == nil {
 		return sweep.LatencyRow{}
@@ -98,8 +101,8 @@ var starts = []struct {
 	ns     func(*sweep.Launch) int64
 }{
 	{"port_ms", func(l *sweep.Launch) int64 { return l.PortNS }},
-	{"ready_ms", func(l *sweep.Launch) int64 { return l.ReadyNS }},
 	{"first_token_ms", func(l *sweep.Launch) int64 { return l.FirstTokenNS }},
+	{"ready_ms", func(l *sweep.Launch) int64 { return l.ReadyNS }},
 }
 
 // startValues are the medians of a launch's times over the cell's launches, and their number.
@@ -124,6 +127,21 @@ func (s *scope) startValues(sub subject) []Value {
 		values = append(values, plain(&seconds[(len(seconds)-1)/2], significant3))
 	}
 	return append(values, count(timed))
+}
+
+// whyNotCold says why a cell has no requests right after a launch.
+func (s *scope) whyNotCold(sub subject) string {
+	launches := s.launchesOf(sub)
+	if len(launches) == 0 || slices.ContainsFunc(launches, func(l *sweep.Launch) bool { return l.Attached }) {
+		return s.whyNoStart(sub, launches)
+	}
+	others := func(t sweep.TrialRecord) bool {
+		return t.Cell != sub.measured() && slices.ContainsFunc(launches, func(l *sweep.Launch) bool { return l.ID == t.Launch })
+	}
+	if slices.ContainsFunc(s.Trials, others) {
+		return "another cell came first after the launch"
+	}
+	return "no successful request of that phase has it"
 }
 
 func (s *scope) whyNoStart(sub subject, launches []*sweep.Launch) string {

@@ -7,7 +7,9 @@ type rows struct {
 	goodputs  map[place]*sweep.GoodputRow
 	estimates map[measure]*sweep.VarianceRow
 	latencies map[measure]*sweep.LatencyRow // those over all blocks
-	flagged   map[string][]sweep.Flag       // by cell
+	// blockLatencies are those of single blocks that count.
+	blockLatencies map[measure][]*sweep.LatencyRow
+	flagged        map[string][]sweep.Flag // by cell
 }
 
 // place is a cell in one block, or in all (0).
@@ -23,7 +25,8 @@ type measure struct {
 }
 
 func indexed(d *sweep.Derived) rows {
-	r := rows{map[place]*sweep.GoodputRow{}, map[measure]*sweep.VarianceRow{}, map[measure]*sweep.LatencyRow{}, map[string][]sweep.Flag{}}
+	r := rows{map[place]*sweep.GoodputRow{}, map[measure]*sweep.VarianceRow{}, map[measure]*sweep.LatencyRow{},
+		map[measure][]*sweep.LatencyRow{}, map[string][]sweep.Flag{}}
 	for i := range d.Goodput {
 		row := &d.Goodput[i]
 		r.goodputs[place{row.Cell, row.Block}] = row
@@ -33,8 +36,12 @@ func indexed(d *sweep.Derived) rows {
 		r.estimates[measure{cell: row.Cell, metric: row.Metric}] = row
 	}
 	for i := range d.Latency {
-		if row := &d.Latency[i]; row.Block == 0 {
-			r.latencies[measure{row.Cell, row.Metric, row.Phase}] = row
+		row := &d.Latency[i]
+		switch of := (measure{row.Cell, row.Metric, row.Phase}); {
+		case row.Block == 0:
+			r.latencies[of] = row
+		case row.Verdict != string(sweep.Invalid):
+			r.blockLatencies[of] = append(r.blockLatencies[of], row)
 		}
 	}
 	for _, f := range d.Flags {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,8 +14,10 @@ type scope struct {
 	rows
 	cells []subject
 	marks []Mark
-	// missing collects why entries are dashes, while a table is made.
-	missing []Entry
+	all   []subject // the whole plan's, whichever are shown
+	// missing and shortages collect why entries are dashes, while a table is made.
+	missing   []Entry
+	shortages []*shortage
 }
 
 // subject is a cell as rows speak of it.
@@ -38,6 +39,11 @@ func newScope(in Input) *scope {
 			s.add(subject{name: sweep.TwinName, cell: c})
 		}
 	}
+	for _, sub := range s.all {
+		if s.Cells == nil || s.Cells(sub.name) {
+			s.cells = append(s.cells, sub)
+		}
+	}
 	s.mark()
 	return s
 }
@@ -47,9 +53,6 @@ func (s *scope) hasTwin() bool {
 }
 
 func (s *scope) add(sub subject) {
-	if s.Cells != nil && !s.Cells(sub.name) {
-		return
-	}
 	for _, f := range s.flagsOf(sub) {
 		if f.Block > 0 && s.isLeftOut(sub, f.Block) {
 			sub.lost = append(sub.lost, f)
@@ -57,7 +60,7 @@ func (s *scope) add(sub subject) {
 			sub.flags = append(sub.flags, f)
 		}
 	}
-	s.cells = append(s.cells, sub)
+	s.all = append(s.all, sub)
 }
 
 // isLeftOut says that a cell has no valid trial in a block, but has in another. Where it has in none, the flags of its
@@ -201,6 +204,15 @@ func (s *scope) verdictWords(sub subject, verdict string) string {
 	return sub.doubts(verdict)
 }
 
+// verdictWordsUsed define the column of verdicts.
+func (s *scope) verdictWordsUsed() Entry {
+	e := defVerdict
+	if slices.ContainsFunc(s.cells, func(sub subject) bool { return s.pooled(sub.name) == nil }) {
+		e.Text += "; of a cell without a figure, what became of its last trial"
+	}
+	return e
+}
+
 // doubts are a verdict and the codes behind it.
 func (sub subject) doubts(verdict string) string {
 	codes := sub.codes(verdict, func(f sweep.Flag) bool { return f.Block == 0 })
@@ -222,23 +234,6 @@ func (sub subject) codes(severity string, about func(sweep.Flag) bool) []string 
 		}
 	}
 	return codes
-}
-
-// why says why a cell has no figure at all, or "" where it has trials that count.
-func (s *scope) why(sub subject) string {
-	if r := s.pooled(sub.name); r != nil && r.Blocks > 0 {
-		return ""
-	} else if r != nil && r.LeftOut > 0 {
-		return fmt.Sprintf("none of its %d blocks has a valid trial", r.LeftOut)
-	}
-	status, reason := s.lastTrial(sub)
-	switch {
-	case status == "":
-		return "it has not run"
-	case status == sweep.StatusDone:
-		return "its trials ended, but no figure was derived"
-	}
-	return statusWords(status, reason)
 }
 
 // lastTrial is the status and reason of the cell's latest attempt.

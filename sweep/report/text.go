@@ -19,6 +19,11 @@ const indent = "  "
 
 // setText sets a table in characters of equal width.
 func setText(t *Table, o Options) string {
+	return textTable(t, o) + "\n" + textLegend(t.Legend, o.Width)
+}
+
+// textTable is a table without its legend.
+func textTable(t *Table, o Options) string {
 	var out strings.Builder
 	out.WriteString(wrapped(t.Title, o.Width, "") + "\n\n")
 	if len(t.Rows) == 0 {
@@ -32,7 +37,6 @@ func setText(t *Table, o Options) string {
 			out.WriteString(g.set(panel))
 		}
 	}
-	out.WriteString("\n" + textLegend(t.Legend, o.Width))
 	return out.String()
 }
 

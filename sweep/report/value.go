@@ -5,10 +5,15 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/inference-sweep/sweep/sweep"
 )
 
 // dash stands for a figure that does not exist.
 const dash = "—"
+
+// alone stands behind a figure that rests on one block.
+const alone = "†"
 
 // Value is one entry of a table: words, or a figure with its uncertainty. The zero Value is an empty entry.
 type Value struct {
@@ -25,6 +30,8 @@ type Value struct {
 	Places int
 	// Below says that the figure is less than X.
 	Below bool
+	// Alone says that X rests on one block: there is no spread to give.
+	Alone bool
 	// Suffix follows the figure: " of 6".
 	Suffix string
 }
@@ -43,6 +50,16 @@ func count[N int | int64](n N) Value {
 }
 
 func plain(x *float64, places int) Value { return Value{Figure: true, X: finite(x), Places: places} }
+
+// estimated is an estimate over blocks with its interval.
+func estimated(r *sweep.VarianceRow) Value {
+	v := interval(r.Estimate, r.CILow, r.CIHigh)
+	v.Alone = r.Blocks == 1
+	if r.Metric == "attainment" {
+		v.Places = 3
+	}
+	return v
+}
 
 func interval(x, lo, hi *float64) Value {
 	return Value{Figure: true, X: finite(x), Lo: finite(lo), Hi: finite(hi), Places: significant3}
@@ -65,6 +82,7 @@ type printed struct {
 	figure  string
 	half    string // of a symmetric interval
 	lo, hi  string // of any other
+	mark    string // behind a figure of one block
 	suffix  string
 	numeric bool
 }
@@ -77,11 +95,19 @@ func (v Value) print() printed {
 		return printed{figure: dash}
 	}
 	p := printed{suffix: v.Suffix, numeric: true}
+	if v.Alone {
+		p.mark = alone
+	}
 	half, ok := v.half()
-	if !ok {
+	if !ok || half == 0 {
 		p.figure = fixed(*v.X, v.places(), 0)
-		if v.Below {
+		switch {
+		case v.Below:
 			p.figure = "< " + p.figure
+		case ok && v.Ends:
+			p.lo, p.hi = p.figure, p.figure
+		case ok:
+			p.half = "0"
 		}
 		return p
 	}
@@ -109,13 +135,17 @@ func printable(text string) string {
 	}, strings.ToValidUTF8(text, "\ufffd"))
 }
 
-// half is half the width of the interval; an interval without width, or none, has no half.
+// half is half the width of the interval, 0 where that is the noise of floating point. No interval has no half, nor has
+// one without an end.
 func (v Value) half() (float64, bool) {
 	if v.Lo == nil || v.Hi == nil {
 		return 0, false
 	}
 	half := (*v.Hi - *v.Lo) / 2
-	return half, half > 1e-9*math.Abs(*v.X) && !math.IsInf(half, 0)
+	if half <= 1e-9*math.Abs(*v.X) {
+		return 0, true
+	}
+	return half, !math.IsInf(half, 0)
 }
 
 // vanishes says that rounding to a place would turn the figure, or an end of its interval, into a zero that it is not.
@@ -177,6 +207,8 @@ func (p printed) spread() string {
 		return " ± " + p.half + p.suffix
 	case p.lo != "":
 		return " [" + p.lo + ", " + p.hi + "]" + p.suffix
+	case p.mark != "":
+		return " " + p.mark + p.suffix
 	}
 	return p.suffix
 }

@@ -16,10 +16,8 @@ func quantity(metric string) string {
 	if name, ok := names[metric]; ok {
 		return name
 	}
-	for _, m := range []timing{timeTTFTDue, timeTTFT, timeTPOT, timeITL, timeGap, timeE2EDue, timeE2E} {
-		if p, ok := strings.CutPrefix(metric, m.metric+"_p"); ok {
-			return m.name + " p" + p + " (ms)"
-		}
+	if name, p := percentileOf(metric); p != "" {
+		return timingOf(name).name + " " + p + " (ms)"
 	}
 	return metric
 }
@@ -43,17 +41,36 @@ func (s *scope) variance() *Table {
 		}
 	}
 	t.View = s.varianceView()
-	return s.finish(t,
-		Entry{"estimate", "over blocks, each block one value: the mean of logs, transformed back; for attainment the arithmetic mean" + s.alsoArithmetic()},
-		Entry{"interval", "95 %, by Student's t over blocks, on the same scale; none where all blocks agree"},
-		Entry{"sd, cv", "standard deviation between blocks; the same in percent of the estimate"},
-		defTTFT, defTPOT, defE2E, defAttainment,
-		Entry{"others", "every metric is in the view variance, and in the formats csv and json"})
+	definitions := []Entry{
+		{"estimate", "over blocks, each block one value: the mean of logs, transformed back; for attainment the arithmetic mean" + s.alsoArithmetic()},
+		{"interval", "95 %, by Student's t over blocks, on the same scale; of no width where all blocks agree"},
+		{"sd, cv", "standard deviation between blocks; the same in percent of the estimate"},
+		defAttainment, defBoth, defTTFT,
+	}
+	if due, both := s.fromDueToo(); both {
+		definitions = append(definitions, due)
+	}
+	return s.finish(t, append(definitions, defTPOT, defE2E,
+		Entry{"others", "every metric is in the view variance, and in the formats csv and json"})...)
+}
+
+// fromDueToo explains TTFT from due where it is measured and may differ from that from sending.
+func (s *scope) fromDueToo() (Entry, bool) {
+	if !s.openLoop() || !s.anyLatency(timeTTFTDue.metric) {
+		return Entry{}, false
+	}
+	if s.differ(timeTTFT.metric, timeTTFTDue.metric) {
+		return defTTFTDue, true
+	}
+	return sameFromDue(timeTTFT.name), true
 }
 
 // varianceMetrics are the shown metrics for which there is an estimate in some cell.
 func (s *scope) varianceMetrics() []string {
 	metrics := slices.Clone(varianceShown)
+	if s.openLoop() && s.differ(timeTTFT.metric, timeTTFTDue.metric) {
+		metrics = slices.Insert(metrics, slices.Index(metrics, "tpot_p50"), "ttft_due_p50", "ttft_due_p95", "ttft_due_p99")
+	}
 	for _, m := range s.Plan.Judge.Metrics {
 		if !slices.Contains(metrics, m) {
 			metrics = append(metrics, m)
@@ -69,21 +86,21 @@ func (s *scope) varianceMetrics() []string {
 func (s *scope) varianceRow(sub subject, metric string) Row {
 	r := s.estimate(sub.name, metric)
 	if r == nil || finite(r.Estimate) == nil {
-		s.noEstimate(sub, metric, quantity(metric))
+		s.lacking(sub, metric)
 		row := s.row(quantity(metric), sub, "")
 		none := plain(nil, 0)
-		row.Values = []Value{words(sub.label()), none, none, none, s.blocks(0, 0)}
+		row.Values = []Value{words(sub.label()), none, none, none, count(0)}
 		return row
 	}
-	estimate := interval(r.Estimate, r.CILow, r.CIHigh)
+	estimate := estimated(r)
 	estimate.Ends = true
-	if metric == "attainment" {
-		estimate.Places = 3
-	}
 	row := s.row(quantity(metric), sub, r.Verdict)
 	row.Values = []Value{words(sub.label()), estimate, plain(r.SD, significant2), percent(r.CV), count(r.Blocks)}
-	if row.Values[3].Missing() {
-		s.dash("cv", "the estimate is 0, or rests on one block")
+	switch {
+	case row.Values[2].Missing():
+		s.dash("sd, cv", "the estimate rests on one block")
+	case row.Values[3].Missing():
+		s.dash("cv", "the estimate is 0")
 	}
 	return row
 }

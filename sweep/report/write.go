@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Options say how a table is set.
@@ -43,6 +44,35 @@ func WriteAll(w io.Writer, tables []*Table, format string, o Options) error {
 		}
 	}
 	return nil
+}
+
+// WriteTogether sets tables of several kinds about the same cells of one sweep, one below the other, with one legend. As
+// LaTeX, where tables float apart, each keeps its own; csv and json have no columns for several kinds.
+func WriteTogether(w io.Writer, tables []*Table, format string, o Options) error {
+	if o.Width <= 0 {
+		o.Width = defaultWidth
+	}
+	var text strings.Builder
+	for _, t := range tables {
+		switch format {
+		case "table":
+			text.WriteString(textTable(t, o) + "\n")
+		case "markdown":
+			text.WriteString(markdownHead(t) + "\n")
+		case "latex":
+			text.WriteString(setLaTeX(t, o) + "\n")
+		default:
+			return fmt.Errorf("format %q: tables of several kinds are set as table, markdown or latex", format)
+		}
+	}
+	switch l := together(tables); format {
+	case "table":
+		text.WriteString(textLegend(l, o.Width))
+	case "markdown":
+		text.WriteString(strings.TrimPrefix(markdownLegend(l), "\n"))
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
 }
 
 // Write sets a table in one format: table, markdown and latex as it is printed, csv and json as the public view has it.
