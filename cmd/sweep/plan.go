@@ -21,10 +21,11 @@ moved in it and from what to what, the requests expected in a block, the flags a
 It touches no server. --spread-from takes the spread between blocks, and how long trials and launches took, from the database of
 an earlier night of the same sweep; --until says what a run that starts now would leave over.`,
 		Example: planExample, Args: files,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneOf("--format", format, report.Formats()); err != nil {
 				return err
 			}
+			r.blocksSet = cmd.Flags().Changed("blocks")
 			plans, err := a.plans(args, &r)
 			if err != nil {
 				return err
