@@ -205,7 +205,7 @@ func (x *trial) conclude(ctx context.Context, err error) {
 	record := x.record
 	switch {
 	case ctx.Err() != nil:
-		record.Status, record.Reason = sweep.StatusInterrupted, "interrupted"
+		record.Status, record.Reason = sweep.StatusInterrupted, "" // the status says it all
 	case err != nil:
 		record.Status, record.Reason = sweep.StatusFailed, x.reason(err)
 	case x.health.measuredOK == 0:

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 )
@@ -14,8 +15,13 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // run is the whole command: arguments and streams in, exit code out.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, args: args}
+	out := &result{w: stdout}
+	a := &app{stdin: stdin, stdout: out, stderr: stderr, args: args}
 	root := a.root()
 	root.SetArgs(args)
-	return a.exitCode(root.Execute())
+	err := root.Execute()
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("the result is not whole: %w", out.err)
+	}
+	return a.exitCode(err)
 }

@@ -3,11 +3,39 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 
 	"github.com/inference-sweep/sweep/sweep/report"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
+
+// result is the standard output. It remembers the first error, so that no verb ends well whose result nobody got.
+type result struct {
+	w   io.Writer
+	err error
+}
+
+func (r *result) Write(p []byte) (int, error) {
+	n, err := r.w.Write(p)
+	if r.err == nil {
+		r.err = err
+	}
+	return n, err
+}
+
+// terminalOf is the terminal that w writes to, or nil.
+func terminalOf(w io.Writer) *os.File {
+	if r, ok := w.(*result); ok {
+		w = r.w
+	}
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
+		return nil
+	}
+	return f
+}
 
 // output is where tables go, and in which format.
 type output struct {

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -12,7 +12,6 @@ import (
 	"github.com/inference-sweep/sweep/sweep"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
-	"golang.org/x/term"
 )
 
 // progress shows how far a run is: bars on a terminal, a line a trial elsewhere.
@@ -40,15 +39,10 @@ func (a *app) newProgress(p *sweep.Plan, trials []sweep.Trial, how string) *prog
 	}
 	seconds, _ := p.Expected(trials)
 	fmt.Fprintf(s.w, "sweep: %s: %s in %s, about %s\n", p.Name, counted(len(trials), "trial"), counted(p.Blocks, "block"), roundTime(seconds))
-	if how == "auto" && onTerminal(a.stderr) {
+	if how == "auto" && terminalOf(a.stderr) != nil {
 		s.startBars()
 	}
 	return s
-}
-
-func onTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
 func (s *progress) startBars() {
@@ -87,7 +81,9 @@ func (s *progress) trialEnded(e runner.Event, rec *recording) {
 	ended := e.Summary.Done + e.Summary.Failed + e.Summary.Blocked + e.Summary.Interrupted
 	if s.bars != nil {
 		s.whole.SetCurrent(int64(ended))
-		if e.Trial.Status == sweep.StatusDone || e.Trial.Status == sweep.StatusInterrupted {
+		d := rec.lastDerived()
+		well := e.Trial.Status == sweep.StatusDone && (d == nil || d.Row.Verdict != string(sweep.Invalid))
+		if well || e.Trial.Status == sweep.StatusInterrupted {
 			return
 		}
 		fmt.Fprintf(s.bars, "%s\n", s.trialLine(e, ended, rec))
@@ -102,7 +98,10 @@ func (s *progress) trialLine(e runner.Event, ended int, rec *recording) string {
 	width := len(fmt.Sprint(e.Total))
 	line := fmt.Sprintf("[%*d/%d] block %d  %s: %s", width, ended, e.Total, t.Block, t.Cell, t.Status)
 	if t.Status != sweep.StatusDone {
-		return line + ", " + strings.ReplaceAll(t.Reason, "\n", " | ")
+		if t.Reason != "" {
+			line += ", " + strings.ReplaceAll(t.Reason, "\n", " | ")
+		}
+		return line
 	}
 	d := rec.lastDerived()
 	if d == nil {
@@ -116,9 +115,23 @@ func (s *progress) trialLine(e runner.Event, ended int, rec *recording) string {
 		}
 	}
 	if d.Row.Verdict != sweep.VerdictValid {
-		line += ", " + d.Row.Verdict
+		line += ", " + d.Row.Verdict + ": " + strings.Join(doubtsOf(d), ", ")
 	}
 	return line
+}
+
+// doubtsOf are the codes behind a trial's verdict: its own, or else the worst of its cell's.
+func doubtsOf(d *sweep.TrialDerived) []string {
+	var codes []string
+	for _, f := range d.Flags {
+		if string(f.Severity) == d.Row.Verdict && !slices.Contains(codes, f.Code) {
+			codes = append(codes, f.Code)
+		}
+	}
+	if len(codes) == 0 {
+		codes = d.Row.Flags[:min(1, len(d.Row.Flags))]
+	}
+	return codes
 }
 
 // left says how much time is left, by what the trials that ended took against what was expected.

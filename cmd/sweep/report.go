@@ -130,8 +130,8 @@ func globFilter(glob string) (func(string) bool, error) {
 
 // tableOptions fit a table to the terminal, where there is one.
 func (a *app) tableOptions() report.Options {
-	f, ok := a.stdout.(*os.File)
-	if !ok || !onTerminal(a.stdout) {
+	f := terminalOf(a.stdout)
+	if f == nil {
 		return report.Options{}
 	}
 	width, _, err := term.GetSize(int(f.Fd()))

@@ -18,18 +18,19 @@ import (
 const rerunExample = `  sweep rerun 17                # a trial, with the requests that it had
   sweep rerun rate=200          # a cell, in every block
   sweep rerun night             # a whole sweep
-  sweep rerun 17 --dry-run      # what that would do, and to which tables`
+  sweep rerun 17 --dry-run      # what that would do, and to which tables
+  sweep rerun --invalid         # every trial that is invalid, and what it needs to stay paired`
 
 // rerunning is what the verb rerun was asked.
 type rerunning struct {
-	keepText, dryRun bool
-	progress         string
+	keepText, dryRun, invalid bool
+	progress, sweep           string
 }
 
 func (a *app) rerunVerb() *cobra.Command {
 	var r rerunning
 	cmd := &cobra.Command{
-		Use: "rerun ID", Short: "run a trial, a cell or a sweep again from the record",
+		Use: "rerun [ID]", Short: "run a trial, a cell or a sweep again from the record",
 		Long: `rerun measures again from the database alone, without the definition: the stored plan, and the seed of each trial's text, so
 that the same requests are sent, byte for byte. A trial is named by its number, a cell and a sweep by their names.
 
@@ -38,23 +39,44 @@ the new figures take the place of the old: sweep exclude takes a new attempt out
 Comparisons pair within one sitting. A cell that is run again without its baseline gets a fresh baseline beside it; where
 the baseline is run again alone, the other cells of its block lose their partner.
 
-The server has seen these prompts before. Where its prefix cache is on and it was not restarted since, they are in its
+--invalid runs every invalid trial of the current plan again, and the rest of a block whose baseline is invalid: what was
+measured beside that has no partner. Their text is drawn anew, so that no server has it in its cache.
+
+Without --invalid the server has seen these prompts before. Where its prefix cache is on and it was not restarted since, they are in its
 cache: the flag cache-contaminated says so.`,
 		Example: rerunExample,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage("sweep rerun needs one ID", "a trial's number, a cell's name or a sweep's name: sweep rerun 17")
+		Args:    func(_ *cobra.Command, args []string) error { return r.checkArgs(args) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			if r.invalid {
+				return a.rerun(&r, func(db *store.DB) ([]*again, error) { return a.findInvalid(db, r.sweep) })
 			}
-			return nil
+			return a.rerun(&r, func(db *store.DB) ([]*again, error) {
+				x, err := findAgain(db, args[0])
+				return []*again{x}, err
+			})
 		},
-		RunE:              func(_ *cobra.Command, args []string) error { return a.rerun(args[0], &r) },
 		ValidArgsFunction: a.completeID,
 	}
 	f := cmd.Flags()
+	f.BoolVar(&r.invalid, "invalid", false, "every invalid trial of the current plan, with what it needs to stay paired")
+	f.StringVar(&r.sweep, "sweep", "", "with --invalid: only the sweep `NAME`")
 	f.BoolVar(&r.keepText, "keep-text", false, "store the answers")
 	f.BoolVar(&r.dryRun, "dry-run", false, "say what would be run and run nothing")
 	f.StringVar(&r.progress, "progress", "auto", "auto (bars on a terminal, else a line a trial), plain or none")
+	a.completeFilters(cmd)
 	return cmd
+}
+
+func (r *rerunning) checkArgs(args []string) error {
+	switch {
+	case r.invalid && len(args) > 0:
+		return usage("sweep rerun takes an ID or --invalid, not both", "--invalid --sweep NAME is of one sweep")
+	case r.sweep != "" && !r.invalid:
+		return usage("--sweep goes with --invalid", "sweep rerun NAME runs a whole sweep again")
+	case !r.invalid && len(args) != 1:
+		return usage("sweep rerun needs one ID", "a trial's number, a cell's name or a sweep's name: sweep rerun 17; or --invalid")
+	}
+	return nil
 }
 
 // again is what is to be run once more.
@@ -64,9 +86,10 @@ type again struct {
 	trials  []sweep.Trial
 	seeds   map[sweep.Key]string
 	what    string
+	words   string // what its trials are, where they are not simply those with the requests that they had
 }
 
-func (a *app) rerun(id string, r *rerunning) (err error) {
+func (a *app) rerun(r *rerunning, find func(*store.DB) ([]*again, error)) (err error) {
 	if err := oneOf("--progress", r.progress, []string{"auto", "plain", "none"}); err != nil {
 		return err
 	}
@@ -81,29 +104,55 @@ func (a *app) rerun(id string, r *rerunning) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	x, err := findAgain(db, id)
+	all, err := find(db)
 	if err != nil {
 		return err
 	}
-	x.explain(a, r.dryRun)
+	for _, x := range all {
+		x.explain(a, r.dryRun)
+	}
 	if r.dryRun {
 		return nil
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	return a.runAgain(ctx, db, x, r)
+	var total runner.Summary
+	for _, x := range all {
+		summary, err := a.runAgain(ctx, db, x, r)
+		if err != nil {
+			return err
+		}
+		total = add(total, summary)
+	}
+	return verdictOn(total)
 }
 
-func (a *app) runAgain(ctx context.Context, db *store.DB, x *again, r *rerunning) error {
-	var summary runner.Summary
-	summary, err := a.measure(ctx, db, x.plan, x.trials, &measuring{
+// findInvalid finds what is invalid in each sweep of the database, or in one.
+func (a *app) findInvalid(db *store.DB, only string) ([]*again, error) {
+	names, err := sweepsNamed(db, only)
+	if err != nil {
+		return nil, err
+	}
+	var all []*again
+	for _, name := range names {
+		x, err := invalidAgain(db, name)
+		if err != nil {
+			return nil, err
+		}
+		if x == nil {
+			a.say("%s: no trial is invalid", name)
+			continue
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+func (a *app) runAgain(ctx context.Context, db *store.DB, x *again, r *rerunning) (runner.Summary, error) {
+	return a.measure(ctx, db, x.plan, x.trials, &measuring{
 		sitting: a.sitting(x.plan, false), current: x.current, keepText: r.keepText, progress: r.progress,
 		replay: func(t sweep.Trial) string { return x.seeds[t.Key] },
 	})
-	if err != nil {
-		return err
-	}
-	return verdictOn(summary)
 }
 
 // findAgain finds what an ID means: a trial's number, a sweep's name, a cell's name, or sweep/cell.
@@ -199,6 +248,10 @@ func finishedOf(attempts []sweep.TrialRecord) []sweep.FinishedTrial {
 
 // explain says what is run, and what that does to the tables.
 func (x *again) explain(a *app, dryRun bool) {
+	if x.words != "" {
+		x.say(a, dryRun, x.words)
+		return
+	}
 	same, fresh := 0, 0
 	blocks := map[int]bool{}
 	others := false
@@ -212,12 +265,7 @@ func (x *again) explain(a *app, dryRun bool) {
 		blocks[t.Block] = true
 		others = others || t.Digest != base
 	}
-	seconds, _ := x.plan.Expected(x.trials)
-	verb := "runs again"
-	if dryRun {
-		verb = "would run again"
-	}
-	a.say("%s %s: trials with the requests that they had: %d, fresh baselines beside them: %d; about %s", x.what, verb, same, fresh, roundTime(seconds))
+	x.say(a, dryRun, fmt.Sprintf("trials with the requests that they had: %d, fresh baselines beside them: %d", same, fresh))
 	switch {
 	case x.current != nil:
 		a.say("the sweep's current plan has no such trial: the new attempt is recorded, and stands in no table")
@@ -226,6 +274,16 @@ func (x *again) explain(a *app, dryRun bool) {
 	default:
 		a.say("in the tables the last done attempt counts: the baseline's new one takes the old one's place, and as comparisons pair within one sitting, the other cells of its %s lose their partner (sweep exclude TRIAL takes it out again)", plural(len(blocks), "block"))
 	}
+}
+
+// say says what is run in words, and how long that takes.
+func (x *again) say(a *app, dryRun bool, words string) {
+	seconds, _ := x.plan.Expected(x.trials)
+	verb := "runs again"
+	if dryRun {
+		verb = "would run again"
+	}
+	a.say("%s %s: %s; about %s", x.what, verb, words, roundTime(seconds))
 }
 
 func plural(n int, word string) string {

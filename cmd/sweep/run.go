@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"reflect"
 	"strings"
 	"syscall"
 	"time"
@@ -168,6 +170,10 @@ func (a *app) measure(ctx context.Context, db *store.DB, p *sweep.Plan, trials [
 	if m.current != nil {
 		current = m.current
 	}
+	rejudged, err := a.sayRejudged(db, current, trials)
+	if err != nil {
+		return runner.Summary{}, err
+	}
 	sitting, err := db.BeginSitting(m.sitting, current)
 	if err != nil {
 		return runner.Summary{}, err
@@ -189,14 +195,43 @@ func (a *app) measure(ctx context.Context, db *store.DB, p *sweep.Plan, trials [
 		derive(db, current)
 		return summary, runErr
 	}
-	if len(trials) == 0 {
+	if len(trials) == 0 && rejudged == 0 {
 		a.say("%s: every trial is done", p.Name)
 	}
 	derived, err := derive(db, current)
 	if err != nil {
 		return summary, err
 	}
-	return summary, a.printTables(db, current, derived, []string{"goodput", "variance"})
+	if err := a.printTables(db, current, derived, []string{"goodput", "variance"}); err != nil {
+		return summary, err
+	}
+	return summary, a.sayInvalid(db, current, derived)
+}
+
+// sayRejudged says of how many cells the SLO is another than it was: what is stored of them is judged by the new one.
+func (a *app) sayRejudged(db *store.DB, p *sweep.Plan, trials []sweep.Trial) (int, error) {
+	before, err := db.Plan(p.Name)
+	if errors.Is(err, store.ErrNoSweep) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for i := range p.Cells {
+		cell := &p.Cells[i]
+		old := before.CellNamed(cell.Name())
+		if old != nil && old.Digest == cell.Digest && !reflect.DeepEqual(old.Cell.Contract.SLO, cell.Cell.Contract.SLO) {
+			n++
+		}
+	}
+	switch {
+	case n > 0 && len(trials) == 0:
+		a.say("%s: the SLO of %s changed: judged again, nothing run", p.Name, counted(n, "cell"))
+	case n > 0:
+		a.say("%s: the SLO of %s changed: what is stored is judged again", p.Name, counted(n, "cell"))
+	}
+	return n, nil
 }
 
 // floor measures what this client adds to a time to first token, once a run.

@@ -53,7 +53,10 @@ func readBuild() build {
 
 func (a *app) versionVerb() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "version, commit, Go and library versions", Example: "  sweep version", Args: none,
+		Use: "version", Short: "version, commit, Go and library versions", Args: none,
+		Long: `version prints what made a figure, a line each: the release, the commit that it was built from ("+changes" where the tree
+had others), Go, and the libraries that can change a plan or a figure. Every run stores the same (view provenance).`,
+		Example: "  sweep version\n  sweep export provenance --format jsonl   # what each sweep was measured with",
 		RunE: func(*cobra.Command, []string) error {
 			b := readBuild()
 			lines := [][2]string{{"sweep", b.Version}, {"commit", b.Commit}, {"go", b.Go}}

@@ -11,7 +11,6 @@ import (
 	"github.com/inference-sweep/sweep/runner"
 	"github.com/inference-sweep/sweep/store"
 	"github.com/inference-sweep/sweep/sweep"
-	"github.com/inference-sweep/sweep/sweep/exchange"
 	"github.com/inference-sweep/sweep/sweep/report"
 	"github.com/inference-sweep/sweep/sweep/verdict"
 )
@@ -110,11 +109,7 @@ func (a *app) printTables(db *store.DB, p *sweep.Plan, derived *sweep.Derived, k
 
 // reportCommand prints a table again.
 func (a *app) reportCommand(kind, name string) string {
-	words := []string{"sweep", "report", kind, "--sweep", name}
-	if a.database != defaultDatabase() {
-		words = append(words, "--db", a.database)
-	}
-	return exchange.CommandLine(words...)
+	return a.command("sweep", "report", kind, "--sweep", name)
 }
 
 func reportInput(db *store.DB, p *sweep.Plan, derived *sweep.Derived) (report.Input, error) {
