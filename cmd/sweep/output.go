@@ -41,6 +41,7 @@ func terminalOf(w io.Writer) *os.File {
 type output struct {
 	format, path string
 	force        bool
+	tabular      bool
 }
 
 // besideSuffix ends the name of the file beside a table that holds its full contracts and provenance.
@@ -50,18 +51,26 @@ func (o *output) flags(cmd *cobra.Command) {
 	formatFlag(cmd, &o.format)
 	cmd.Flags().StringVarP(&o.path, "output", "o", "", "write to a `FILE`, and the contracts and provenance to FILE"+besideSuffix)
 	cmd.Flags().BoolVar(&o.force, "force", false, "let -o overwrite files")
+	cmd.Flags().BoolVar(&o.tabular, "tabular", false, "with --format latex: the tabular alone, without float, caption and notes")
 }
 
-func (o *output) check() error { return oneOf("--format", o.format, report.Formats()) }
+func (o *output) check() error {
+	if o.tabular && o.format != "latex" {
+		return usage("--tabular is of the format latex", "add --format latex")
+	}
+	return oneOf("--format", o.format, report.Formats())
+}
 
 // writeTables writes tables one below the other to the standard output, or to a file with what lies beside it. ins are
 // what they were made from.
 func (a *app) writeTables(tables []*report.Table, ins []report.Input, o *output) error {
 	if o.path == "" {
-		return report.WriteAll(a.stdout, tables, o.format, a.tableOptions())
+		options := a.tableOptions()
+		options.TabularOnly = o.tabular
+		return report.WriteAll(a.stdout, tables, o.format, options)
 	}
 	var text bytes.Buffer
-	if err := report.WriteAll(&text, tables, o.format, report.Options{}); err != nil {
+	if err := report.WriteAll(&text, tables, o.format, report.Options{TabularOnly: o.tabular}); err != nil {
 		return err
 	}
 	beside, err := besideText(ins)

@@ -5,11 +5,15 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
+
+	"github.com/inference-sweep/sweep/sweep"
 )
 
 // A LaTeX table is one float or several: rows beyond what a page bears, and columns beyond what a line bears, go into
 // the next, and so does the legend where it has no room below. It needs booktabs, siunitx and threeparttable; figures
-// are siunitx numbers, so that their points and their uncertainties stand in line.
+// are siunitx numbers, so that their points stand in line, and their uncertainties have a column of their own. Marks are
+// superscripts: a \tnote has no width in a table and would lie over the next column.
 
 const (
 	latexPackages = `\usepackage{booktabs,siunitx,threeparttable}`
@@ -20,7 +24,9 @@ const (
 	proseShare = "0.42"
 	proseChars = 34
 	// noteChars is about how many characters a line of notes bears.
-	noteChars = 105
+	noteChars = 100
+	// noteHeight is the height of a line of notes in percent of one of the table.
+	noteHeight = 85
 	// pageLines is how many lines a page bears, of which headLines go to caption, header and rules.
 	pageLines = 52
 	headLines = 8
@@ -28,7 +34,16 @@ const (
 
 func setLaTeX(t *Table, o Options) string {
 	var out strings.Builder
+	t = t.lean()
 	writeComments(&out, t)
+	if o.TabularOnly {
+		all := float{table: t, rows: t.Rows}
+		for j := range t.Columns {
+			all.columns = append(all.columns, j)
+		}
+		all.writeTabular(&out)
+		return out.String()
+	}
 	if o.Standalone {
 		out.WriteString("\\documentclass{article}\n\\usepackage[T1]{fontenc}\n\\usepackage[margin=2.5cm]{geometry}\n" +
 			latexPackages + "\n\\begin{document}\n")
@@ -41,6 +56,43 @@ func setLaTeX(t *Table, o Options) string {
 		out.WriteString("\\end{document}\n")
 	}
 	return out.String()
+}
+
+// lean is a table without its extra columns, and without the definitions that are about them alone.
+func (t *Table) lean() *Table {
+	kept := *t
+	kept.Columns, kept.Rows = nil, slices.Clone(t.Rows)
+	for i := range kept.Rows {
+		kept.Rows[i].Values = nil
+	}
+	for j, c := range t.Columns {
+		if c.Extra {
+			continue
+		}
+		kept.Columns = append(kept.Columns, c)
+		for i, row := range t.Rows {
+			kept.Rows[i].Values = append(kept.Rows[i].Values, row.Values[j])
+		}
+	}
+	grouped := map[string]int{}
+	for _, c := range kept.Columns {
+		grouped[c.Group]++
+	}
+	for j, c := range kept.Columns {
+		if c.Group != "" && grouped[c.Group] == 1 && len(kept.Columns) < len(t.Columns) {
+			kept.Columns[j].Group, kept.Columns[j].Name = "", c.Group // its unit tells it apart
+		}
+	}
+	kept.Legend.Definitions = slices.DeleteFunc(slices.Clone(t.Legend.Definitions), kept.unused)
+	return &kept
+}
+
+// unused says that a definition is about columns that a lean table does not have.
+func (t *Table) unused(e Entry) bool {
+	has := func(name string) bool {
+		return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Name == name })
+	}
+	return (e == defDue || e == defDueAndRequests) && !has("due") || strings.HasPrefix(e.Text, defVerdict.Text) && !has("verdict")
 }
 
 func writeComments(out *strings.Builder, t *Table) {
@@ -153,7 +205,7 @@ func (f float) write(out *strings.Builder, i, n int) {
 		kind = "table"
 	}
 	fmt.Fprintf(out, "\\begin{%s}[tbp]\n\\centering\\footnotesize\n\\setlength{\\tabcolsep}{4pt}\n", kind)
-	out.WriteString("\\sisetup{separate-uncertainty,group-digits=integer,group-minimum-digits=5,table-number-alignment=center}\n" +
+	out.WriteString("\\sisetup{group-digits=integer,group-minimum-digits=5,table-number-alignment=center}\n" +
 		"\\begin{threeparttable}\n\\renewcommand\\TPTminimum{\\linewidth}\n")
 	fmt.Fprintf(out, "\\caption{%s}\n\\label{%s}\n", f.caption(i, n), f.label(i))
 	switch {
@@ -237,7 +289,7 @@ func (f float) row(row Row, shapes []shape) string {
 		entries[0] = `\quad ` + entries[0]
 	}
 	if marks := markColumn(f.table.Legend.Marks, row); marks != "" {
-		entries[0] += `\tnote{` + strings.ReplaceAll(marks, " ", ",") + "}"
+		entries[0] += `\textsuperscript{` + strings.ReplaceAll(marks, " ", ",") + "}"
 	}
 	return strings.Join(entries, " & ")
 }
@@ -296,13 +348,17 @@ func (f float) writeNotes(out *strings.Builder) {
 	}
 }
 
+// noteLines is about how many lines of the table's size notes take, which are set smaller.
 func noteLines(notes []string) int {
 	n := 0
 	for _, note := range notes {
-		n += len(note)/noteChars + 1
+		n += utf8.RuneCountInString(unset.Replace(note))/noteChars + 1
 	}
-	return n
+	return (n*noteHeight + 99) / 100
 }
+
+// unset takes from a note what does not show in print.
+var unset = strings.NewReplacer(`\item`, "", `\emph{`, "", `$\leq$`, "x", `$\times$`, "x", `$\div$`, "x", `$\pm$`, "x", `\`, "", "{", "", "}", "", "$", "")
 
 // shortMarks are the marks in words, without their numbers.
 func (t *Table) shortMarks() []string {
@@ -341,7 +397,8 @@ func (t *Table) notes() []string {
 	return notes
 }
 
-// markNumbers are the details of all marks, or their meanings where the rows carry the codes.
+// markNumbers are the first numbers of what is suspect or invalid, or the meanings of marks where the rows carry the
+// codes. A page has no room for all of them, and the table of flags has.
 func (t *Table) markNumbers() []Entry {
 	var entries []Entry
 	for _, m := range t.Legend.Marks {
@@ -349,13 +406,14 @@ func (t *Table) markNumbers() []Entry {
 			entries = append(entries, m.entry())
 			continue
 		}
-		var said []string
-		for _, d := range m.Details {
-			said = append(said, d.line())
+		if m.Severity == sweep.Note || len(m.Details) == 0 {
+			continue
 		}
-		if len(said) > 0 {
-			entries = append(entries, Entry{m.Code, strings.Join(said, "; ")})
+		text := m.Details[0].line()
+		if len(m.Details) > 1 {
+			text += "; and more: sweep report flags"
 		}
+		entries = append(entries, Entry{m.Code, text})
 	}
 	return entries
 }

@@ -28,6 +28,7 @@ func TestLaTeXCompiles(t *testing.T) {
 	for _, kind := range Kinds() {
 		add("night-"+kind, write(t, build(t, kind, night(t)), "latex", Options{}))
 	}
+	add("tabular", write(t, build(t, "goodput", night(t)), "latex", Options{TabularOnly: true}))
 	for _, kind := range []string{"goodput", "flags", "errors", "compare"} {
 		add("storm-"+kind, write(t, build(t, kind, storm(t)), "latex", Options{}))
 	}
@@ -43,6 +44,18 @@ func TestLaTeXCompiles(t *testing.T) {
 	compile(t, tex, dir, "one", "\\documentclass{article}\n"+body)
 	compile(t, tex, dir, "two", "\\documentclass[twocolumn]{article}\n"+body)
 	compile(t, tex, dir, "alone", write(t, build(t, "goodput", storm(t)), "latex", Options{Standalone: true}))
+}
+
+// TestOneFloat: a table of a night's goodput is one float, its legend in it; a tabular alone has neither.
+func TestOneFloat(t *testing.T) {
+	table := build(t, "goodput", night(t))
+	if text := write(t, table, "latex", Options{}); strings.Count(text, `\begin{table`) != 2 || !strings.Contains(text, "Contract of all rows") {
+		t.Errorf("more than a float and its notes:\n%s", text)
+	}
+	text := write(t, table, "latex", Options{TabularOnly: true})
+	if !strings.Contains(text, `\begin{tabular}`) || strings.Contains(text, `\caption`) || strings.Contains(text, "notes") {
+		t.Errorf("not a tabular alone:\n%s", text)
+	}
 }
 
 var tooWide = regexp.MustCompile(`Overfull \\hbox \(([0-9.]+)pt too wide\)`)

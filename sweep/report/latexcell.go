@@ -6,39 +6,28 @@ import (
 	"unicode"
 )
 
-// shape is how LaTeX sets one column: words, prose, or siunitx numbers, with a second column for intervals that have
-// unequal halves.
+// shape is how LaTeX sets one column: words, prose, or siunitx numbers, with a second column for what follows them.
 type shape struct {
-	number, prose, ends bool
-	// Digits of the widest figure: before the point and behind it; of the uncertainty, those before the point.
-	whole, decimals, uncertain int
-	below                      bool
+	number, prose, behind bool
+	// Digits of the widest figure: before the point and behind it.
+	whole, decimals int
+	below           bool
 }
 
 func shapeOf(c Column, rows []Row, j int) shape {
 	s := shape{number: c.Number, prose: c.Wrap, whole: 1}
 	for _, row := range rows {
 		p := row.Values[j].print()
-		if !p.numeric || p.suffix != "" {
+		if !p.numeric {
 			continue
 		}
 		figure, below := strings.CutPrefix(p.figure, "< ")
-		whole, decimals, _ := strings.Cut(strings.TrimPrefix(figure, "-"), ".")
+		whole, decimals, _ := strings.Cut(figure, ".")
 		s.below = s.below || below
-		s.ends = s.ends || p.lo != ""
+		s.behind = s.behind || p.spread() != ""
 		s.whole, s.decimals = max(s.whole, len(whole)), max(s.decimals, len(decimals))
-		half, _, _ := strings.Cut(p.half, ".")
-		s.uncertain = max(s.uncertain, len(half))
 	}
 	return s
-}
-
-// digits is an uncertainty as siunitx takes it, in units of the figure's last place: "0.58" is 58.
-func digits(half string) string {
-	if half == "0" {
-		return half
-	}
-	return strings.TrimLeft(strings.ReplaceAll(half, ".", ""), "0")
 }
 
 func (s shape) spec() string {
@@ -49,13 +38,10 @@ func (s shape) spec() string {
 		return "l"
 	}
 	format := fmt.Sprintf("%d.%d", s.whole, s.decimals)
-	if s.uncertain > 0 {
-		format += fmt.Sprintf("(%d)", s.uncertain+s.decimals)
-	}
 	if s.below {
 		format = "<" + format
 	}
-	if s.ends {
+	if s.behind {
 		return "S[table-format=" + format + "]@{\\,}l"
 	}
 	return "S[table-format=" + format + "]"
@@ -65,7 +51,7 @@ func (s shape) spec() string {
 func spans(shapes []shape) int {
 	n := len(shapes)
 	for _, s := range shapes {
-		if s.number && s.ends {
+		if s.number && s.behind {
 			n++
 		}
 	}
@@ -74,7 +60,7 @@ func spans(shapes []shape) int {
 
 func (s shape) head(text string) string {
 	switch {
-	case s.number && s.ends:
+	case s.number && s.behind:
 		return `\multicolumn{2}{c}{` + text + "}"
 	case s.number:
 		return "{" + text + "}"
@@ -87,23 +73,12 @@ func (s shape) entry(v Value) string {
 	if !s.number {
 		return latex(p.figure)
 	}
-	text, behind := "{"+latex(p.String())+"}", ""
-	switch {
-	case p.figure == "":
-		text = "{}"
-	case p.numeric && p.suffix == "" && p.half != "":
-		text = p.figure + "(" + digits(p.half) + ")"
-	case p.numeric && p.suffix == "":
+	text := "{" + latex(p.figure) + "}"
+	if p.numeric {
 		text = strings.Replace(p.figure, "< ", "<", 1)
-		if p.lo != "" {
-			behind = latex("[" + p.lo + ", " + p.hi + "]")
-		}
-		if p.mark != "" {
-			text += "{" + latexOwn['†'] + "}"
-		}
 	}
-	if s.ends {
-		return text + " & " + behind
+	if s.behind {
+		return text + " & " + latex(strings.TrimSpace(p.spread()))
 	}
 	return text
 }

@@ -30,6 +30,8 @@ type Column struct {
 	Key bool
 	// Wrap says that the entries are prose, which may be broken over lines.
 	Wrap bool
+	// Extra columns are left out where a page has no room for all: in LaTeX.
+	Extra bool
 }
 
 // Row is one line of a printed table.

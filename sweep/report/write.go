@@ -15,6 +15,8 @@ type Options struct {
 	Color bool
 	// Standalone makes a LaTeX document of what is otherwise a float to be read into one.
 	Standalone bool
+	// TabularOnly makes only the tabular of LaTeX, without float, caption and notes, for those who write their own.
+	TabularOnly bool
 }
 
 const defaultWidth = 100
