@@ -13,11 +13,13 @@ type Record struct {
 	Sections []Section `json:"sections"`
 }
 
-// Section is a part of a record: terms with what is said of each, or text as it was written.
+// Section is a part of a record: terms with what is said of each, or text as it was written. Where there is a Value,
+// JSON has that, in full, in place of what people read.
 type Section struct {
 	Title    string  `json:"title"`
 	Entries  []Entry `json:"entries,omitempty"`
 	Verbatim string  `json:"verbatim,omitempty"`
+	Value    any     `json:"value,omitempty"`
 }
 
 // tab is what a tab becomes in texts that are shown as they were written.
@@ -33,6 +35,12 @@ func WriteRecord(w io.Writer, r Record, format string, o Options) error {
 		_, err := io.WriteString(w, recordText(r, o.Width))
 		return err
 	case "json":
+		r.Sections = slices.Clone(r.Sections)
+		for i, s := range r.Sections {
+			if s.Value != nil {
+				r.Sections[i] = Section{Title: s.Title, Value: s.Value}
+			}
+		}
 		return indented(w, r)
 	}
 	return fmt.Errorf("format %q: a record is shown as table or json", format)
@@ -64,6 +72,13 @@ func (r *Record) with(title string, entries []Entry) {
 	entries = slices.DeleteFunc(entries, func(e Entry) bool { return e.Text == "" })
 	if len(entries) > 0 {
 		r.Sections = append(r.Sections, Section{Title: title, Entries: entries})
+	}
+}
+
+// structured gives the section that was added last its value.
+func (r *Record) structured(title string, value any) {
+	if last := len(r.Sections) - 1; last >= 0 && r.Sections[last].Title == title {
+		r.Sections[last].Value = value
 	}
 }
 
