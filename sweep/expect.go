@@ -48,6 +48,9 @@ func expectedRatePerS(c *Cell) float64 {
 	if load.Open != nil {
 		return load.Open.Rate
 	}
+	if load.Closed != nil && c.Target == "sim" {
+		return simClosedRatePerS(c, float64(load.Closed.Clients), Duration(load.Closed.Think).Seconds())
+	}
 	if load.Closed != nil {
 		each := guessedTTFTS + guessedTokenS*meanLength(c.Contract.Output.Length) + Duration(load.Closed.Think).Seconds()
 		return float64(load.Closed.Clients) / each

@@ -51,6 +51,7 @@ func (a *app) infos(plans []*sweep.Plan, f *foreseeing) ([]report.PlanAndInfo, e
 	}
 	infos := make([]report.PlanAndInfo, len(plans))
 	for i, p := range plans {
+		p = withFewSamples(p)
 		seconds, bytes := p.ExpectedFrom(known[i].times, p.Trials)
 		info := report.PlanInfo{
 			ExpectedS: seconds, ExpectedBytes: bytes, Detectable: known[i].detectable(p), Spread: known[i].words(p), Options: a.tableOptions(),
@@ -228,10 +229,63 @@ func (f *foresight) words(p *sweep.Plan) string {
 	return "the spread in " + f.from
 }
 
-// detectable is the smallest relative difference, by metric, that a comparison of the plan is likely to show.
+// withFewSamples is a plan with a note on the metrics that it is judged by and that some cell cannot have: its blocks will
+// have too few requests. The plan given stays as it is.
+func withFewSamples(p *sweep.Plan) *sweep.Plan {
+	noted := *p
+	noted.Cells, noted.Flags = slices.Clone(p.Cells), slices.Clone(p.Flags)
+	words := make([]string, len(p.Cells))
+	for i := range p.Cells {
+		words[i] = lackingWords(p.Judge.Metrics, &p.Cells[i])
+	}
+	few := func(cell, words string) sweep.Flag {
+		return sweep.Flag{Cell: cell, Code: "few-samples", Severity: sweep.Note, Detail: words}
+	}
+	if words[0] != "" && !slices.ContainsFunc(words, func(w string) bool { return w != words[0] }) {
+		noted.Flags = append(noted.Flags, few("", words[0]))
+		return &noted
+	}
+	for i, w := range words {
+		if w != "" {
+			cell := &noted.Cells[i]
+			cell.Flags = append(slices.Clone(cell.Flags), few(cell.Name(), w))
+		}
+	}
+	return &noted
+}
+
+// lackingWords name the metrics that no block of a cell will have requests enough for, with how many each needs; nothing
+// where there are none.
+func lackingWords(metrics []string, cell *sweep.PlanCell) string {
+	var parts []string
+	for _, metric := range metrics {
+		if needs := analysis.Needs(metric); cell.Requests < needs && analysis.Exists(metric, cell) {
+			parts = append(parts, fmt.Sprintf("%s (%d)", metric, needs))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d requests expected in a block are too few for %s", cell.Requests, strings.Join(parts, ", "))
+}
+
+// compared says that a comparison of the plan can have a metric: the baseline and some other cell will have it.
+func compared(p *sweep.Plan, metric string) bool {
+	has := func(c *sweep.PlanCell) bool {
+		return analysis.Exists(metric, c) && c.Requests >= analysis.Needs(metric)
+	}
+	others := slices.DeleteFunc(slices.Clone(p.Cells[1:]), func(c sweep.PlanCell) bool { return c.AliasOf != "" })
+	return has(&p.Cells[0]) && (len(others) == 0 || slices.ContainsFunc(others, func(c sweep.PlanCell) bool { return has(&c) }))
+}
+
+// detectable is the smallest relative difference, by metric, that a comparison of the plan is likely to show; a metric that
+// no comparison will have is not there.
 func (f *foresight) detectable(p *sweep.Plan) map[string]float64 {
 	found := map[string]float64{}
 	for _, metric := range p.Judge.Metrics {
+		if !compared(p, metric) {
+			continue
+		}
 		sd, _ := f.of(metric)
 		ratio := stats.DetectableRatio(sd, p.Blocks, 0.05, power)
 		if ratio >= 1 && ratio < 10 {

@@ -1,9 +1,12 @@
 package analysis
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/inference-sweep/sweep/sweep"
+	"github.com/inference-sweep/sweep/sweep/stats"
 )
 
 // Metrics are the times of the view latency, in its order.
@@ -74,4 +77,47 @@ func HigherIsBetter(metric string) bool {
 // percentileName is METRIC_pNN.
 func percentileName(metric, perMille int) string {
 	return Metrics[metric] + "_p" + strconv.Itoa(perMille/10)
+}
+
+// Exists says that a block of a cell can have a metric, by what the cell is; whether it has requests enough is Needs' to
+// say.
+func Exists(metric string, cell *sweep.PlanCell) bool {
+	contract := &cell.Cell.Contract
+	switch metric {
+	case GoodputReqS, GoodputTokS, GoodputTokSGPU, Attainment:
+		return contract.SLO != nil
+	}
+	m, _ := percentileOf(metric)
+	switch {
+	case m < 0:
+		return true
+	case m == tpot || m == gap || m == itl:
+		return contract.Streaming && contract.Output.Length.Fixed != 1
+	}
+	return contract.Streaming || !streamed[m]
+}
+
+// Needs is how many requests a block needs for a value of a metric: 0 for what is no percentile, and for those of gaps, of
+// which a request has many.
+func Needs(metric string) int {
+	switch m, perMille := percentileOf(metric); {
+	case m < 0:
+		return 0
+	case perMille >= 990:
+		return p99Requests
+	case m == gap || m == itl:
+		return 0
+	default:
+		return stats.Floor(perMille)
+	}
+}
+
+// percentileOf takes METRIC_pNN apart; the metric is negative where it is none of these.
+func percentileOf(name string) (metric, perMille int) {
+	base, percent, found := strings.Cut(name, "_p")
+	p, err := strconv.Atoi(percent)
+	if !found || err != nil {
+		return -1, 0
+	}
+	return slices.Index(Metrics, base), 10 * p
 }
