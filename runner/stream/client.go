@@ -74,6 +74,7 @@ type Client struct {
 	base base
 	tls  *tls.Config
 	pool pool
+	loop loop
 
 	exchanges sync.Pool // of *exchange
 	longs     sync.Pool // of *[readSizeLong]byte

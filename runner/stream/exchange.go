@@ -29,7 +29,9 @@ type exchange struct {
 	dec      Decoder
 	out      []byte // the request's header, and its body where joined
 	joined   bool
-	small    []byte
+	pushed   func(b []byte, err error) (over bool) // take, for a loop
+	end      Ending                                // of what was pushed
+	small    []byte                                // nil until a read of its own
 	long     *[readSizeLong]byte
 	errBody  []byte
 	lastByte int64
@@ -45,7 +47,8 @@ type exchange struct {
 func (c *Client) Do(ctx context.Context, epoch time.Time, req *Request, rec *sweep.Request) {
 	x, _ := c.exchanges.Get().(*exchange)
 	if x == nil {
-		x = &exchange{c: c, small: make([]byte, readSize)}
+		x = &exchange{c: c}
+		x.pushed = func(b []byte, err error) (over bool) { x.end, over = x.take(b, err); return over }
 	}
 	x.req, x.rec, x.epoch = req, rec, epoch
 	x.do(ctx)
@@ -159,28 +162,41 @@ func (x *exchange) run() Ending {
 
 // read reads the response until it, or the wait for it, is over.
 func (x *exchange) read() Ending {
+	if x.cn.push != nil && x.cn.push(x.pushed) {
+		return x.end
+	}
+	if x.small == nil {
+		x.small = make([]byte, readSize)
+	}
 	buf := x.small
 	for {
 		n, err := x.cn.Read(buf)
-		at := x.now()
-		if n > 0 {
-			x.hear(at)
-			if end, over := x.feed(at, buf[:n]); over {
-				x.rec.EndNS = at
-				return end
-			}
-			x.hurry()
-		}
-		if err != nil {
-			if end, over := x.failed(at, err); over {
-				x.rec.EndNS = at
-				return end
-			}
+		if end, over := x.take(buf[:n], err); over {
+			return end
 		}
 		if n == len(buf) && n < readSizeLong {
 			buf = x.longBuffer()
 		}
 	}
+}
+
+// take takes what a read brought; over says that nothing more is waited for.
+func (x *exchange) take(b []byte, err error) (end Ending, over bool) {
+	at := x.now()
+	if len(b) > 0 {
+		x.hear(at)
+		if end, over = x.feed(at, b); over {
+			x.rec.EndNS = at
+			return end, true
+		}
+		x.hurry()
+	}
+	if err != nil {
+		if end, over = x.failed(at, err); over {
+			x.rec.EndNS = at
+		}
+	}
+	return end, over
 }
 
 func (x *exchange) longBuffer() []byte {

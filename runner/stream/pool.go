@@ -14,6 +14,8 @@ type conn struct {
 	net.Conn           // what is read and written: TLS, where it is spoken
 	raw      net.Conn  // what was dialled
 	returned time.Time // when it came to the pool
+	// push reads in place of Read where it can, nil where there is no loop for that.
+	push func(take func(b []byte, err error) (over bool)) bool
 	// response is that of the last exchange; where [DONE] came before its end, its rest is still to be read.
 	response response
 }
@@ -52,7 +54,7 @@ func (p *pool) get() *conn {
 			return nil
 		case clean && quiet(cn):
 			return cn
-		case !clean && finishRest(cn):
+		case !clean && finishRest(cn) && quiet(cn):
 			return cn
 		}
 		cn.kill()
@@ -197,6 +199,7 @@ func (c *Client) dial(ctx context.Context) (*conn, error) {
 		}
 		cn.Conn = t
 	}
+	c.join(cn)
 	cn.response.reset("")
 	return cn, nil
 }

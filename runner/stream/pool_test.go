@@ -141,8 +141,9 @@ func TestStaleConnections(t *testing.T) {
 					t.Errorf("request %d: %s, want %s: %s", i, got, want, rec.ErrorMessage)
 				}
 				if i == 0 && !strings.HasPrefix(c.second, "read") || i == 1 && strings.HasPrefix(c.second, "read") {
-					<-closed
-					time.Sleep(20 * time.Millisecond) // for the loopback to carry it
+					if <-closed; i == 0 {
+						carried(t, client)
+					}
 				}
 			}
 		})
@@ -338,4 +339,17 @@ func TestCloseIdle(t *testing.T) {
 			t.Errorf("after Close: %s, %d connections kept", summary(rec, false), st.pool.ready())
 		}
 	})
+}
+
+// carried waits until the loopback has brought the ends of unused connections.
+func carried(t *testing.T, c *Client) {
+	t.Helper()
+	for start := time.Now(); time.Since(start) < 30*time.Second; time.Sleep(time.Millisecond) {
+		cn := c.pool.get()
+		if cn == nil {
+			return
+		}
+		c.pool.put(cn)
+	}
+	t.Fatal("the server's end of a connection did not come")
 }
