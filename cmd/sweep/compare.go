@@ -107,7 +107,7 @@ func (a *app) compare(first, second string, r *comparing) (err error) {
 	if err := refusal(plan, derived); err != nil {
 		return err
 	}
-	return a.writeComparison(plan, derived, cell, r)
+	return a.writeComparison(plan, derived, reference, cell, r)
 }
 
 // openSide finds a cell: CELL, SWEEP/CELL, or FILE.db#SWEEP/CELL.
@@ -256,9 +256,9 @@ func leafText(value any) string {
 	return fmt.Sprint(value)
 }
 
-func (a *app) writeComparison(plan *sweep.Plan, derived *sweep.Derived, cell *side, r *comparing) error {
+func (a *app) writeComparison(plan *sweep.Plan, derived *sweep.Derived, reference, cell *side, r *comparing) error {
 	in := report.Input{Plan: plan, Derived: derived, SLO: r.slo, Command: exchange.CommandLine(append([]string{"sweep"}, a.args...)...)}
-	for _, facts := range cell.Trials {
+	for _, facts := range slices.Concat(reference.Trials, cell.Trials) {
 		in.Trials = append(in.Trials, facts.Record)
 	}
 	var err error
