@@ -37,11 +37,16 @@ func (e *LockedError) Error() string {
 
 // fileLock is the lock file beside a database. The kernel's lock on it is what counts and ends with its process,
 // however that ends; the text in it only says whose it is.
-type fileLock struct{ file *os.File }
+type fileLock struct {
+	file *os.File
+	// data is the database itself, locked too where that can be: a hard link is another name with another lock file.
+	data *os.File
+}
 
 func lockPath(path string) string { return path + ".lock" }
 
-// takeLock makes this process the one that writes to path, or says with a LockedError which one is.
+// takeLock makes this process the one that writes to path, or says with a LockedError which one is. The path is one that
+// resolve gave.
 func takeLock(path, owner string) (*fileLock, error) {
 	for range 20 {
 		file, err := os.OpenFile(lockPath(path), os.O_RDWR|os.O_CREATE, 0o644)
@@ -68,13 +73,16 @@ func takeLock(path, owner string) (*fileLock, error) {
 			file.Close()
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
-		return &fileLock{file}, nil
+		return &fileLock{file: file}, nil
 	}
 	return nil, &LockedError{Path: path}
 }
 
 // Owner says which live process writes to the database at path, or nil where none does. It creates nothing.
 func Owner(path string) *LockedError {
+	if full, err := resolve(path); err == nil {
+		path = full
+	}
 	file, err := os.Open(lockPath(path))
 	if err != nil {
 		return nil
@@ -90,9 +98,14 @@ func Owner(path string) *LockedError {
 	return held
 }
 
+// release is for when SQLite has closed the database: the end of any descriptor of a file ends all POSIX locks that the
+// process has on it, SQLite's too. The lock file goes last, so that whoever finds the database locked finds by whom.
 func (l *fileLock) release() error {
-	err := os.Remove(l.file.Name())
-	return errors.Join(err, l.file.Close())
+	var err error
+	if l.data != nil {
+		err = l.data.Close()
+	}
+	return errors.Join(err, os.Remove(l.file.Name()), l.file.Close())
 }
 
 func flock(file *os.File, how int) error {

@@ -44,7 +44,8 @@ type DB struct {
 
 	// What follows is a writer's; lock is nil in a read-only database.
 	lock *fileLock
-	pool *sql.DB // of the one connection below
+	wal  os.FileInfo // of the write-ahead log
+	pool *sql.DB     // of the one connection below
 	// mu is held while conn is in use.
 	mu        sync.Mutex
 	conn      *sql.Conn
@@ -60,9 +61,15 @@ const readerCount = 4
 // Open opens the database at path; a writer creates it where there is none, brings an older one up to date, and marks
 // as interrupted what a dead process left running. A second writer gets a *LockedError.
 func Open(path string, o Options) (*DB, error) {
-	full, err := filepath.Abs(path)
+	full, err := resolve(path)
+	if folder := (*FolderError)(nil); errors.As(err, &folder) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	if err := plain(full); err != nil {
+		return nil, err
 	}
 	db := &DB{path: full, warn: o.Warn, journal: "wal", lockLimit: time.Minute, warnSize: walWarnSize}
 	if db.warn == nil {
@@ -79,7 +86,7 @@ func Open(path string, o Options) (*DB, error) {
 	return db, nil
 }
 
-// Path is the absolute path of the database file.
+// Path is the absolute path of the database file, symbolic links resolved.
 func (db *DB) Path() string { return db.path }
 
 func (db *DB) openReadOnly() error {
@@ -88,7 +95,7 @@ func (db *DB) openReadOnly() error {
 	}
 	mode := "ro"
 	if alone, err := loneWAL(db.path); err != nil {
-		return fmt.Errorf("open %s: %w", db.path, err)
+		return err
 	} else if alone {
 		mode = "ro&immutable=1"
 	}
@@ -113,10 +120,13 @@ func (db *DB) openWriter(o Options) (err error) {
 			db.closeAll()
 		}
 	}()
-	if err := probe(db.path); err != nil {
+	if err := db.chooseJournal(o.Filesystem); err != nil {
 		return err
 	}
-	if err := db.chooseJournal(o.Filesystem); err != nil {
+	if err := db.lock.hold(db.path, lockable(db.filesystem)); err != nil {
+		return err
+	}
+	if err := probe(db.path); err != nil {
 		return err
 	}
 	if err := db.openConnections(); err != nil {
@@ -129,6 +139,7 @@ func (db *DB) openWriter(o Options) (err error) {
 	if err := migrate(db.conn, scripts, viewsSQL); err != nil {
 		return db.openError(err)
 	}
+	db.wal, _ = os.Stat(db.path + "-wal")
 	// From here on waiting is update's.
 	if err := db.run("PRAGMA busy_timeout=0"); err != nil {
 		return db.openError(err)
@@ -255,9 +266,12 @@ func loneWAL(path string) (bool, error) {
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("open %s: %w", path, unwrapPath(err))
 	}
 	defer file.Close()
+	if err := writtenElsewhere(file); err != nil {
+		return false, err
+	}
 	header := make([]byte, 20)
 	if _, err := io.ReadFull(file, header); err != nil {
 		return false, nil
@@ -269,10 +283,25 @@ func loneWAL(path string) (bool, error) {
 // next writer does. Writers of the database are to be closed before.
 func (db *DB) Close() error {
 	var err error
-	if db.conn != nil && db.journal == "wal" {
+	switch {
+	case db.conn == nil || db.journal != "wal":
+	case db.moved() != nil:
+		defer db.dropWAL()
+		db.checkpoint() // into the file, wherever it is now
+	default:
 		err = db.leaveWAL()
 	}
 	return errors.Join(err, db.closeAll())
+}
+
+// dropWAL removes the log of a file that is no longer there: replayed into another one of its name it would break that.
+func (db *DB) dropWAL() {
+	now, err := os.Stat(db.path + "-wal")
+	if err != nil || db.wal == nil || !os.SameFile(now, db.wal) {
+		return
+	}
+	os.Remove(db.path + "-wal")
+	os.Remove(db.path + "-shm")
 }
 
 // leaveWAL folds the write-ahead log into the file and turns the file back into a plain one.

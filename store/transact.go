@@ -28,6 +28,21 @@ func (e *SpaceError) Error() string {
 
 func (e *SpaceError) Unwrap() error { return e.Err }
 
+// MovedError says that the database's file was deleted, moved or replaced while it was written to.
+type MovedError struct{ Path string }
+
+func (e *MovedError) Error() string {
+	return e.Path + " was deleted, moved or replaced by somebody while it was written to: nothing more can be stored there"
+}
+
+// moved is a MovedError where the file that is written to no longer has its name.
+func (db *DB) moved() error {
+	if db.lock == nil || db.lock.there() {
+		return nil
+	}
+	return &MovedError{db.path}
+}
+
 const codeNotADB = sqlite3.SQLITE_NOTADB
 
 // sqliteCode is the extended result code of an error of SQLite's, or 0.
@@ -62,6 +77,9 @@ func (db *DB) explain(err error) error {
 	code := sqliteCode(err)
 	if code == 0 {
 		return err
+	}
+	if moved := db.moved(); moved != nil {
+		return moved
 	}
 	free, freeErr := FreeBytes(filepath.Dir(db.path))
 	if freeErr != nil {
@@ -119,6 +137,9 @@ func (db *DB) attempt(how durability, fn func(*sql.Conn) error) (err error) {
 		return err
 	}
 	if err = fn(db.conn); err == nil {
+		err = db.moved()
+	}
+	if err == nil {
 		err = db.run("COMMIT")
 	}
 	if err != nil {
