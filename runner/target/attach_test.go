@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -201,6 +202,7 @@ func TestAnswersThatStay(t *testing.T) {
 		{"token ids that are none", 400, `{"error":{"code":400,"message":"Prompt contains invalid tokens"}}`, []string{"400: Prompt contains invalid tokens"}},
 		{"an error inside a 200", 200, `data: {"error":{"message":"token id 9 is out of vocabulary","code":400}}` + "\n\ndata: [DONE]\n\n",
 			[]string{"400: token id 9 is out of vocabulary"}},
+		{"a page where a stream was asked for", 200, "<html><title>Open WebUI</title></html>", []string{"answers 200 with HTML, not an event stream", "Open WebUI"}},
 		{"a whole document", 200, `{"choices":[{"text":"a"}]}`, []string{"asked for a stream"}},
 		{"a redirect", 302, "", []string{"answers 302: nothing more"}},
 		{"a page", 403, "<html><style>p{}</style><h1>Forbidden</h1><p>by  proxy</p></html>", []string{"403: Forbidden by proxy"}},
@@ -208,6 +210,9 @@ func TestAnswersThatStay(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := &fake{answer: func(w http.ResponseWriter, _ *http.Request, _ map[string]any) {
 				w.Header().Set("Content-Type", "application/json")
+				if strings.HasPrefix(test.body, "<html>") {
+					w.Header().Set("Content-Type", "text/html")
+				}
 				if strings.HasPrefix(test.body, "data:") {
 					w.Header().Set("Content-Type", "text/event-stream")
 				}
@@ -248,6 +253,32 @@ func TestAttachPatience(t *testing.T) {
 	hangs := func(time.Duration, int) http.Handler {
 		return &fake{answer: func(_ http.ResponseWriter, r *http.Request, _ map[string]any) { <-r.Context().Done() }}
 	}
+	events := func(text string, every time.Duration) func(time.Duration, int) http.Handler {
+		return func(time.Duration, int) http.Handler {
+			return &fake{answer: func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				for r.Context().Err() == nil {
+					fmt.Fprint(w, text)
+					w.(http.Flusher).Flush()
+					if every == 0 {
+						return
+					}
+					sleep(r.Context(), every)
+				}
+			}}
+		}
+	}
+	losesTheFirst := func(time.Duration, int) http.Handler {
+		asked := 0
+		return &fake{answer: func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+			if asked++; asked == 1 {
+				<-r.Context().Done()
+				return
+			}
+			writeCompletion(w)
+		}}
+	}
+	const post = `POST /v1/completions for model "org/model"`
 	for _, test := range []struct {
 		name    string
 		server  func(time.Duration, int) http.Handler
@@ -261,7 +292,17 @@ func TestAttachPatience(t *testing.T) {
 		{"loading for ever", loadingFor, time.Hour, 503, "not ready within 20s (timeout.ready)", 20 * time.Second, 20 * time.Second},
 		{"queues full", loadingFor, 8 * time.Second, 429, "", 8 * time.Second, 10 * time.Second},
 		{"broken", loadingFor, time.Hour, 500, "500: Loading model", attachPatience, attachPatience + 2*time.Second},
-		{"a healthy endpoint before a dead engine", hangs, 0, 0, "no answer within timeout.noToken", 10 * time.Second, 10 * time.Second},
+		{"a healthy endpoint before a dead engine", hangs, 0, 0,
+			`not ready within 20s (timeout.ready): POST /v1/completions for model "org/model" was not answered`, 20 * time.Second, 20 * time.Second},
+		{"the first request is lost", losesTheFirst, 0, 0, "", 10 * time.Second, 11 * time.Second},
+		{"signs of life for ever", events(": ping\n\n", time.Second), 0, 0, "(timeout.ready): " + post + " answers 200, and no output came", 20 * time.Second, 20 * time.Second},
+		{"an answer without an end", events(`data: {"choices":[{"text":"a"}]}`+"\n\n", time.Second), 0, 0,
+			"(timeout.ready): " + post + " answers 200, and the answer did not end", 20 * time.Second, 20 * time.Second},
+		{"given up", events(`data: {"choices":[{"text":"a","finish_reason":"abort"}]}`+"\n\ndata: [DONE]\n\n", 0), 0, 0,
+			post + ": the answer ended with finish reason abort", attachPatience, attachPatience + 2*time.Second},
+		{"empty", events(`data: {"choices":[{"text":"","finish_reason":"length"}]}`+"\n\ndata: [DONE]\n\n", 0), 0, 0,
+			post + ": the answer has no output", attachPatience, attachPatience + 2*time.Second},
+		{"no stream", events("welcome\n", 0), 0, 0, post + " answers 200 with nothing that is an event", attachPatience, attachPatience + 2*time.Second},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -291,6 +332,35 @@ func TestAttachPatience(t *testing.T) {
 			t.Errorf("%v after %v", err, took)
 		}
 	})
+}
+
+// TestConnectIsBounded: neither a connection that does not come about nor a handshake that is not answered is waited for
+// longer than timeout.connect.
+func TestConnectIsBounded(t *testing.T) {
+	nowhere := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	mute := func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go func() { _, _ = io.Copy(io.Discard, server) }()
+		return client, nil
+	}
+	for _, test := range []struct {
+		base, says string
+		dial       func(ctx context.Context, network, addr string) (net.Conn, error)
+	}{
+		{"http://engine", "no connection within 4s (timeout.connect)", nowhere},
+		{"https://engine", "TLS handshake", mute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			_, err := Open(t.Context(), cellOf(t, test.base, "openai", `timeout/connect="4s"`), Deps{Dial: test.dial})
+			if took := time.Since(start); err == nil || !strings.Contains(err.Error(), test.says) || took < 4*time.Second || took > 5*time.Second {
+				t.Errorf("%s: %v after %v", test.base, err, took)
+			}
+		})
+	}
 }
 
 // TestOpenIsInterrupted: the caller's cancellation is what comes back.

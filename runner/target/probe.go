@@ -28,6 +28,14 @@ type answer struct {
 	ttft         time.Duration
 }
 
+// missing is what an answer that was not read to its end lacks.
+func (a answer) missing() string {
+	if a.first.IsZero() {
+		return "no output came"
+	}
+	return "the answer did not end"
+}
+
 // refusal is an answer that is no completion.
 type refusal struct {
 	status int // of HTTP, or the code inside a 200
@@ -40,9 +48,27 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("%s answers %d: %s", r.where, r.status, r.sentence)
 }
 
+// silence is a request that time ran out for.
+type silence struct {
+	what  string // was waited for
+	cause error
+}
+
+func (s *silence) Error() string { return s.what + ": " + s.cause.Error() }
+
+func (s *silence) Unwrap() error { return s.cause }
+
+// silent says of a request that it got no answer before its time ran out, where that is why it failed.
+func silent(ctx context.Context, err error, what string) error {
+	if c := context.Cause(ctx); c != nil {
+		return &silence{what, c}
+	}
+	return err
+}
+
 var (
-	errNoToken   = errors.New("no answer within timeout.noToken")
 	errNotStream = errors.New("asked for a stream, the server answered with a whole document")
+	errAPage     = errors.New("asked for a stream, the server answered with a page")
 )
 
 // negotiable says that the same request without some field may be answered.
@@ -55,7 +81,7 @@ func negotiable(err error) bool {
 func final(err error) bool {
 	r := new(refusal)
 	if !errors.As(err, &r) {
-		return errors.Is(err, errNotStream)
+		return errors.Is(err, errNotStream) || errors.Is(err, errAPage)
 	}
 	switch r.status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -228,25 +254,31 @@ func (s *Server) ask(ctx context.Context, p engine.Profile) (answer, error) {
 	if s.cell.Contract.Endpoint == "chat" {
 		path = "/v1/chat/completions"
 	}
+	where := fmt.Sprintf("POST %s for model %q", path, s.Model)
 	sent := time.Now()
 	response, err := s.do(ctx, http.MethodPost, path, bytes.NewReader(text))
 	if err != nil {
-		return answer{}, err
+		return answer{}, silent(ctx, err, where+" was not answered")
 	}
 	defer response.Body.Close()
-	where := fmt.Sprintf("POST %s for model %q", path, s.Model)
 	if response.StatusCode != http.StatusOK {
 		body, _ := io.ReadAll(io.LimitReader(response.Body, bodyLimit))
 		return answer{}, &refusal{status: response.StatusCode, where: where, sentence: s.hint(response.StatusCode, sentence(body))}
 	}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	streamed := kind == "text/event-stream"
-	if s.cell.Contract.Streaming && !streamed && kind == "application/json" {
-		return answer{}, errNotStream
+	if s.cell.Contract.Streaming && !streamed {
+		switch kind {
+		case "application/json":
+			return answer{}, errNotStream
+		case "text/html":
+			body, _ := io.ReadAll(io.LimitReader(response.Body, bodyLimit))
+			return answer{}, fmt.Errorf("%s answers 200 with HTML, not an event stream (%w): %s", where, errAPage, sentence(body))
+		}
 	}
 	a, err := readAnswer(response.Body, where, streamed || s.cell.Contract.Streaming)
 	if err != nil {
-		return answer{}, cause(ctx, err)
+		return answer{}, silent(ctx, err, where+" answers 200, and "+a.missing())
 	}
 	if !a.first.IsZero() {
 		a.ttft = a.first.Sub(sent)
@@ -290,19 +322,30 @@ func given(raw json.RawMessage) bool {
 	return text != "" && text != "null" && text != "[]"
 }
 
-// output says that the event holds something that was generated, finished that it names a reason to end.
-func (e event) output() (output, finished bool) {
+// output says that the event holds something that was generated.
+func (e event) output() bool {
 	for _, c := range e.Choices {
-		output = output || c.Text != "" || given(c.TokenIDs) || c.Delta.output() || c.Message.output()
-		finished = finished || c.Finish != ""
+		if c.Text != "" || given(c.TokenIDs) || c.Delta.output() || c.Message.output() {
+			return true
+		}
 	}
-	return output, finished
+	return false
 }
 
-// readAnswer reads a completion to its end. Some output or a reason to finish makes it one.
+// broken is the reason to finish that says that the answer is none, or empty.
+func (e event) broken() string {
+	for _, c := range e.Choices {
+		if c.Finish == "abort" || c.Finish == "error" {
+			return c.Finish
+		}
+	}
+	return ""
+}
+
+// readAnswer reads a completion to its end. Some output makes it one, unless the server gave it up.
 func readAnswer(body io.Reader, where string, streamed bool) (answer, error) {
 	var a answer
-	done := false
+	events, done := 0, false
 	take := func(text []byte) error {
 		var e event
 		if err := json.Unmarshal(text, &e); err != nil {
@@ -311,18 +354,26 @@ func readAnswer(body io.Reader, where string, streamed bool) (answer, error) {
 		if given(e.Error) {
 			return &refusal{status: errorCode(e.Error), where: where, sentence: sentence(text)}
 		}
-		output, finished := e.output()
+		events++
+		if reason := e.broken(); reason != "" {
+			return fmt.Errorf("%s: the answer ended with finish reason %s", where, reason)
+		}
+		output := e.output()
 		if output && streamed && a.first.IsZero() {
 			a.first = time.Now()
 		}
-		done = done || output || finished
+		done = done || output
 		return nil
 	}
 	if err := eachEvent(body, streamed, take); err != nil {
 		return a, err
 	}
-	if !done {
-		return a, fmt.Errorf("%s: the answer ended before any output", where)
+	switch {
+	case done:
+	case events == 0 && streamed:
+		return a, fmt.Errorf("%s answers 200 with nothing that is an event of a stream", where)
+	default:
+		return a, fmt.Errorf("%s: the answer has no output", where)
 	}
 	a.ended = time.Now()
 	return a, nil

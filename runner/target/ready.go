@@ -141,17 +141,16 @@ func (s *Server) waitPort(ctx context.Context, addr string, start time.Time) err
 	}
 }
 
-// waitAnswer asks for a short completion until there is one.
+// waitAnswer asks for a short completion until there is one. One that is not answered is asked for again: what took it up
+// may have lost it, before the server was ready. Each time it may take twice as long as the time before, since there are
+// servers that begin anew with a model when the client goes away that they load it for.
 func (s *Server) waitAnswer(ctx context.Context, start time.Time) error {
-	limit := parseDuration(s.cell.Timeout.NoToken, 2*time.Minute)
+	limit, sensible := s.noToken(), start
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		once, cancel := ctx, context.CancelFunc(func() {})
-		if s.Launch.Attached {
-			// It has nothing left to load: an answer that takes longer than a request may is none.
-			once, cancel = context.WithTimeoutCause(ctx, limit, errNoToken)
-		}
+		once, cancel := context.WithTimeout(ctx, limit)
 		a, err := s.negotiate(once)
 		cancel()
+		var unanswered *silence
 		switch {
 		case err == nil:
 			s.idleTTFT = a.ttft
@@ -163,11 +162,18 @@ func (s *Server) waitAnswer(ctx context.Context, start time.Time) error {
 				}
 			}
 			return nil
-		case errors.Is(err, errNoToken) || final(err):
+		case context.Cause(ctx) != nil && errors.As(err, &unanswered):
+			return fmt.Errorf("%w: %s", context.Cause(ctx), unanswered.what)
+		case errors.As(err, &unanswered):
+			limit, sensible = 2*limit, time.Now()
+		case final(err):
 			return err
-		case s.Launch.Attached && !loading(err) && time.Since(start) >= attachPatience:
+		case loading(err):
+			sensible = time.Now()
+		case s.Launch.Attached && time.Since(sensible) >= attachPatience:
 			return err
-		case !sleep(ctx, pause):
+		}
+		if !sleep(ctx, pause) {
 			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		}
 	}

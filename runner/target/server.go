@@ -129,8 +129,10 @@ func newServer(c *sweep.PlanCell, d Deps) (*Server, error) {
 		PortNS: sweep.None, ReadyNS: sweep.None, FirstTokenNS: sweep.None, ExitCode: sweep.None,
 		Observed: map[string]any{},
 	}
+	connect := parseDuration(cell.Timeout.Connect, 10*time.Second)
 	s.transport = &http.Transport{
-		DialContext: d.Dial,
+		DialContext:         within(connect, d.Dial),
+		TLSHandshakeTimeout: connect,
 		// Shorter than any server's, so that it is the client that closes: a server that closes first keeps its port
 		// busy for a minute after it has gone.
 		IdleConnTimeout: 2 * time.Second,
@@ -157,6 +159,20 @@ func newServer(c *sweep.PlanCell, d Deps) (*Server, error) {
 		s.Launch.Command, err = engine.Command(cell)
 	}
 	return s, err
+}
+
+// within bounds a dial.
+func within(limit time.Duration, dial func(ctx context.Context, network, addr string) (net.Conn, error)) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	late := fmt.Errorf("no connection within %v (timeout.connect)", limit)
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
+		defer cancel()
+		conn, err := dial(ctx, network, addr)
+		if err != nil && context.Cause(ctx) == late {
+			err = late
+		}
+		return conn, err
+	}
 }
 
 // ModelName is what a cell's requests ask for: the served name where the cell gives one, else the adapter's or the
@@ -212,13 +228,17 @@ func listed(header http.Header) []Header {
 
 // Probe asks for one short completion, at most for timeout.noToken: a server that is up and does not answer is dead.
 func (s *Server) Probe(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, parseDuration(s.cell.Timeout.NoToken, 2*time.Minute), errNoToken)
+	limit := s.noToken()
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("nothing for %v (timeout.noToken)", limit))
 	defer cancel()
 	if _, err := s.ask(ctx, s.Profile); err != nil {
 		return errors.New(s.secrets.redact(fmt.Sprintf("%s: %v", s.Base, err)))
 	}
 	return nil
 }
+
+// noToken is how long a completion of the cell may go without output.
+func (s *Server) noToken() time.Duration { return parseDuration(s.cell.Timeout.NoToken, 2*time.Minute) }
 
 // Epitaph is how the launched process ended, in a sentence with its last words; empty while it runs.
 func (s *Server) Epitaph() string { return s.epitaph("") }
