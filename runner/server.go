@@ -138,7 +138,7 @@ func (r *runner) stop(ctx context.Context) error {
 func (s *server) newClient(cell *sweep.PlanCell, c Config) (*stream.Client, []stream.Header, error) {
 	timeout := cell.Cell.Timeout
 	client, err := stream.New(stream.Config{
-		Base: s.Base, Dial: c.Dial, KeepText: c.KeepText, TextCap: keptTextBytes,
+		Base: s.Base, Dial: c.Dial, KeepText: c.KeepText, TextCap: keptTextBytes, ModelHeader: servedModelHeader,
 		Timeouts: stream.Timeouts{
 			Connect: sweep.Duration(timeout.Connect), Idle: sweep.Duration(timeout.Idle), NoToken: sweep.Duration(timeout.NoToken),
 			Total: sweep.Duration(timeout.Total), Grace: sweep.Duration(timeout.Grace),
@@ -170,6 +170,9 @@ func (s *server) learn(ctx context.Context) error {
 	s.Launch.Observed = observed
 	return nil
 }
+
+// servedModelHeader is where gateways say that another model answered than the one that the body names.
+const servedModelHeader = "X-Served-Model"
 
 // keptTextBytes bounds an answer that --keep-text stores.
 const keptTextBytes = 1 << 20

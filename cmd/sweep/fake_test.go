@@ -34,6 +34,7 @@ type reply struct {
 	input       int    // what it counts; 0 counts what was sent
 	cached      int    // of them; negative says nothing
 	model       string // "" is the one of ordinary
+	served      string // by the header that gateways say it in
 	uncounted   bool   // no usage
 	lump        int    // tokens an event; 0 is 1
 	burst       int    // events a flush; 0 is 1
@@ -146,6 +147,9 @@ func (out reply) write(w http.ResponseWriter, r *http.Request, a asking) {
 		input = a.input
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
+	if out.served != "" {
+		w.Header().Set("X-Served-Model", out.served)
+	}
 	flush := http.NewResponseController(w)
 	events := 0
 	event := func(rest string) {

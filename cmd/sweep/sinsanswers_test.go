@@ -177,6 +177,17 @@ func TestSinsOfTheAnswers(t *testing.T) {
 			doubts: []string{"baseline/*: mixed-models invalid"},
 		},
 		{
+			name: "anotherModelAnswersBehindAGateway",
+			night: night{spoil: answers(func(_ *life, a asking) reply {
+				out := even(a)
+				if a.n%2 == 0 {
+					out.served = "tiny/fallback"
+				}
+				return out
+			})},
+			doubts: []string{"baseline/*: mixed-models invalid"},
+		},
+		{
 			name: "nobodyCounts",
 			night: night{cell: lines{"contract.slo": `{ttft: "10s", tpot: "1s"}`}, spoil: answers(func(_ *life, a asking) reply {
 				out := even(a)
