@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/inference-sweep/sweep/runner/engine"
 	"github.com/inference-sweep/sweep/runner/load"
 	"github.com/inference-sweep/sweep/runner/target"
 	"github.com/inference-sweep/sweep/sweep"
@@ -57,14 +58,17 @@ type Summary struct {
 	Done, Failed, Blocked, Interrupted, Left int
 	// Needless are fresh baselines that were not run, because nothing was measured that they could pair.
 	Needless int
+	// Unreached is a server that was to be up already and could not be connected to, by its target; empty where there was
+	// none.
+	Unreached string
 }
 
 // runner is one run in progress.
 type runner struct {
 	Config
 	plan    *sweep.Plan
-	server  *server // the one that is up, or nil
-	crashes map[string]int
+	server  *server           // the one that is up, or nil
+	crashes map[string]*crash // by setting
 	ordinal int
 	total   int
 	summary Summary
@@ -79,7 +83,7 @@ func Run(ctx context.Context, plan *sweep.Plan, trials []sweep.Trial, c Config) 
 	if c.NewWaiter == nil {
 		c.NewWaiter = func() (*load.Waiter, error) { return &load.Waiter{}, nil }
 	}
-	r := &runner{Config: c, plan: plan, crashes: map[string]int{}, total: len(trials)}
+	r := &runner{Config: c, plan: plan, crashes: map[string]*crash{}, total: len(trials)}
 	err := r.all(ctx, trials)
 	if stopErr := r.stop(context.WithoutCancel(ctx)); err == nil {
 		err = stopErr
@@ -120,8 +124,8 @@ func more(trials []sweep.Trial, block int) bool {
 // one runs a trial, whatever becomes of it.
 func (r *runner) one(ctx context.Context, t sweep.Trial, index int) error {
 	cell := r.plan.CellNamed(t.Cell)
-	if r.crashes[t.Setting] >= maxCrashes {
-		return r.skip(t, sweep.StatusBlocked, fmt.Sprintf("its server failed %d times in this run", maxCrashes))
+	if c := r.crashes[t.Setting]; c != nil && c.times >= maxCrashes {
+		return r.skip(t, sweep.StatusBlocked, fmt.Sprintf("its server failed %d times in this run, at last: %s", maxCrashes, c.last))
 	}
 	if err := r.need(ctx, cell, t); err != nil {
 		if errors.Is(err, errRecorder) {
@@ -130,7 +134,7 @@ func (r *runner) one(ctx context.Context, t sweep.Trial, index int) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		r.crashes[t.Setting]++
+		r.crashed(cell, t, err)
 		return r.skip(t, sweep.StatusFailed, err.Error())
 	}
 	return r.trial(ctx, cell, t, index)
@@ -138,6 +142,23 @@ func (r *runner) one(ctx context.Context, t sweep.Trial, index int) error {
 
 // maxCrashes is how often a setting's server may fail before the rest of its trials are blocked.
 const maxCrashes = 3
+
+// crash is how often a setting's server failed since it last did not, and why the last time.
+type crash struct {
+	times int
+	last  string
+}
+
+func (r *runner) crashed(cell *sweep.PlanCell, t sweep.Trial, err error) {
+	if r.crashes[t.Setting] == nil {
+		r.crashes[t.Setting] = &crash{}
+	}
+	r.crashes[t.Setting].times++
+	r.crashes[t.Setting].last = err.Error()
+	if dial := (*net.OpError)(nil); engine.Attached(&cell.Cell) && errors.As(err, &dial) && dial.Op == "dial" {
+		r.summary.Unreached = cell.Cell.Target
+	}
+}
 
 // skip records a trial that never got to send anything.
 func (r *runner) skip(t sweep.Trial, status, reason string) error {
@@ -171,7 +192,7 @@ func (r *runner) finish(record *sweep.TrialRecord) error {
 	switch record.Status {
 	case sweep.StatusDone:
 		r.summary.Done++
-		r.crashes[r.setting(record)] = 0
+		delete(r.crashes, r.setting(record))
 	case sweep.StatusBlocked:
 		r.summary.Blocked++
 	case sweep.StatusInterrupted:

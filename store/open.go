@@ -91,7 +91,7 @@ func (db *DB) Path() string { return db.path }
 
 func (db *DB) openReadOnly() error {
 	if _, err := os.Stat(db.path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s does not exist: %w", db.path, fs.ErrNotExist)
+		return &missingError{db.path}
 	}
 	mode := "ro"
 	if alone, err := loneWAL(db.path); err != nil {
@@ -147,9 +147,16 @@ func (db *DB) openWriter(o Options) (err error) {
 	return db.interruptLeftovers()
 }
 
+// missingError is a database that is not there: an fs.ErrNotExist.
+type missingError struct{ path string }
+
+func (e *missingError) Error() string { return e.path + " does not exist" }
+
+func (e *missingError) Unwrap() error { return fs.ErrNotExist }
+
 // openError adds to an error of SQLite's whose file it is about.
 func (db *DB) openError(err error) error {
-	return fmt.Errorf("open %s: %w", db.path, db.explain(err))
+	return db.about("open", db.explain(err))
 }
 
 // probe looks at a file before anything is changed in it.

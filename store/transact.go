@@ -43,6 +43,15 @@ func (db *DB) moved() error {
 	return &MovedError{db.path}
 }
 
+// about says what was done to the database when an error came; one that names the file by itself does not name it twice.
+func (db *DB) about(what string, err error) error {
+	full, moved := (*SpaceError)(nil), (*MovedError)(nil)
+	if errors.As(err, &full) || errors.As(err, &moved) {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return fmt.Errorf("%s: %s: %w", what, db.path, err)
+}
+
 const codeNotADB = sqlite3.SQLITE_NOTADB
 
 // sqliteCode is the extended result code of an error of SQLite's, or 0.

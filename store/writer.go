@@ -196,7 +196,7 @@ func (w *Writer) commit(batch []entry, f *finish) error {
 func (w *Writer) flush(batch []entry) error {
 	err := w.db.update(ordinary, func(c *sql.Conn) error { return insertBatch(c, batch) })
 	if err != nil {
-		return fmt.Errorf("write %d rows to %s: %w", len(batch), w.db.path, err)
+		return w.db.about(fmt.Sprintf("write %d rows", len(batch)), err)
 	}
 	return nil
 }
@@ -223,7 +223,7 @@ func (w *Writer) finish(batch []entry, f *finish) error {
 		return nil
 	})
 	if err != nil {
-		err = fmt.Errorf("finish trial %d in %s: %w", f.record.ID, w.db.path, err)
+		err = w.db.about(fmt.Sprintf("finish trial %d", f.record.ID), err)
 		w.fail(err) // before anyone is answered: what follows the answer has to fail as well
 		f.reply <- err
 		return err

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // app is one invocation of the command.
@@ -44,12 +47,38 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(err.Error(), cmd.CommandPath()+" --help lists the flags")
+		return usage(flagWords(err), cmd.CommandPath()+" --help lists the flags")
 	})
 	root.PersistentFlags().StringVar(&a.database, "db", defaultDatabase(), "the database `FILE` (default: $SWEEP_DB, else sweep.db here)")
 	root.PersistentFlags().Lookup("db").DefValue = ""
 	root.AddCommand(a.manVerb(root), a.initVerb(), a.checkVerb(), a.planVerb(), a.runVerb(), a.statusVerb(), a.reportVerb(), a.compareVerb(), a.showVerb(), a.rerunVerb(), a.excludeVerb(), a.exportVerb(), a.simVerb(), a.doctorVerb(), a.versionVerb())
 	return root
+}
+
+// flagWords say what is wrong with a flag's value, in terms of what it should be.
+func flagWords(err error) string {
+	bad := (*pflag.InvalidValueError)(nil)
+	if !errors.As(err, &bad) {
+		return err.Error()
+	}
+	given, why := "--"+bad.GetFlag().Name+" "+bad.GetValue(), ""
+	switch kind := bad.GetFlag().Value.Type(); {
+	case errors.Is(err, strconv.ErrRange):
+		why = "is too large a number"
+	case strings.HasPrefix(kind, "uint"):
+		why = "is no whole number from 0 on"
+	case strings.HasPrefix(kind, "int"):
+		why = "is no whole number"
+	case strings.HasPrefix(kind, "float"):
+		why = "is no number"
+	case kind == "duration":
+		why = "is no time with its unit, as 30s or 150ms"
+	case kind == "bool":
+		return "--" + bad.GetFlag().Name + "=" + bad.GetValue() + " is neither true nor false"
+	default:
+		return err.Error()
+	}
+	return given + " " + why
 }
 
 // unknownVerb says which verb may have been meant.

@@ -20,7 +20,7 @@ import (
 const compareExample = `  sweep compare baseline rate=200                        # rate=200 against the baseline
   sweep compare batch=4 batch=32 --format markdown
   sweep compare april.db#load/baseline may.db#load/baseline
-  sweep compare baseline grid:batch=4,rate=50 --allow-many`
+  sweep compare batch=4 rate=200 --allow-many            # two factors at once, flagged on every row`
 
 // comparing is what the verb compare was asked.
 type comparing struct {
@@ -86,8 +86,12 @@ func (a *app) compare(first, second string, r *comparing) (err error) {
 	if err != nil {
 		return err
 	}
-	if slo == nil {
+	if own := cell.Cell.Cell.Contract.SLO; slo == nil {
 		slo = a.commonSLO(reference, cell)
+	} else if onlyShare(slo) && own != nil {
+		bars := *own
+		bars.Attainment = slo.Attainment
+		slo = &bars
 	}
 	for _, s := range []*side{reference, cell} {
 		if err := s.load(slo); err != nil {

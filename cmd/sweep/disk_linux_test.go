@@ -61,6 +61,10 @@ func TestDiskFull(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", want, said)
 		}
 	}
+	last := said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:]
+	if n := strings.Count(last, c.database()); n != 1 {
+		t.Errorf("it names the database %d times in one line: %s", n, last)
+	}
 	c.nobodyLeft()
 	c.sound()
 	if n := c.number("SELECT count(*) FROM request WHERE phase = 'measure'"); n < 100 {

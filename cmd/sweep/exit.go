@@ -35,7 +35,7 @@ type hintError struct {
 func (e *hintError) Unwrap() error { return e.error }
 
 // partlyError says that a run ended with trials that failed, are blocked, or are left over.
-type partlyError struct{ message string }
+type partlyError struct{ message, hint string }
 
 func (e *partlyError) Error() string { return e.message }
 
@@ -69,7 +69,7 @@ func (a *app) exitCode(err error) int {
 		a.explain(usageErr.message, usageErr.hint)
 		return exitUsage
 	case errors.As(err, &partly):
-		a.explain(partly.message, statusHint)
+		a.explain(partly.message, partly.hint)
 		return exitPartly
 	case errors.Is(err, context.Canceled):
 		a.explain(errInterrupted.Error(), "")

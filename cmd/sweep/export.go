@@ -109,7 +109,11 @@ func (a *app) export(view string, r *exporting) error {
 		return err
 	}
 	defer db.Close()
-	if _, err := sweepsNamed(db, r.sweep); err != nil {
+	names, err := sweepsNamed(db, r.sweep)
+	if err != nil {
+		return err
+	}
+	if err := matchSome(db, names, r.cell, cells); err != nil {
 		return err
 	}
 	columns, rows, err := rowsOfView(db, view, r.sweep, cells)

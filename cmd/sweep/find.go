@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -34,8 +35,8 @@ func openRead(path string) (*store.DB, error) {
 
 // openWrite opens a database that exists for writing. owner is what whoever is refused meanwhile is told.
 func openWrite(path, owner string) (*store.DB, error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, storeHint(err)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return openRead(path) // which says so
 	}
 	db, err := store.Open(path, store.Options{Owner: owner})
 	if err != nil {

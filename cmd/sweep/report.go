@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/inference-sweep/sweep/schema"
@@ -82,6 +83,9 @@ func (a *app) report(kind string, r *reporting) error {
 	if err != nil {
 		return err
 	}
+	if err := matchSome(db, names, r.cell, cells); err != nil {
+		return err
+	}
 	var tables []*report.Table
 	var ins []report.Input
 	for _, name := range names {
@@ -126,6 +130,23 @@ func globFilter(glob string) (func(string) bool, error) {
 		return nil, usage("--cell "+glob+": "+err.Error(), "a glob has * ? and [a-z], as in 'rate=*'")
 	}
 	return func(name string) bool { ok, _ := path.Match(glob, name); return ok }, nil
+}
+
+// matchSome refuses a glob that no cell of some sweeps matches.
+func matchSome(db *store.DB, names []string, glob string, cells func(string) bool) error {
+	if cells == nil {
+		return nil
+	}
+	for _, name := range names {
+		p, err := db.Plan(name)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(append(cellNames(p), sweep.TwinName), cells) {
+			return nil
+		}
+	}
+	return usage("no cell matches --cell "+glob, "sweep show "+names[0]+" lists the cells")
 }
 
 // tableOptions fit a table to the terminal, where there is one.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -103,13 +104,17 @@ func (a *app) runAll(args []string, r *running) error {
 // verdictOn turns what became of the trials into an exit code.
 func verdictOn(s runner.Summary) error {
 	bad := s.Failed + s.Blocked
+	hint := statusHint
+	if s.Unreached != "" {
+		hint = "nothing answers at " + s.Unreached + ": start the server, or correct the target; the same command tries again"
+	}
 	switch {
 	case bad > 0 && s.Done == 0:
-		return &hintError{fmt.Errorf("no trial succeeded: %d failed, %d blocked", s.Failed, s.Blocked), statusHint}
+		return &hintError{fmt.Errorf("no trial succeeded: %d failed, %d blocked", s.Failed, s.Blocked), hint}
 	case bad > 0:
-		return &partlyError{fmt.Sprintf("%d of %d trials failed or are blocked", bad, bad+s.Done+s.Left)}
+		return &partlyError{fmt.Sprintf("%d of %d trials failed or are blocked", bad, bad+s.Done+s.Left), hint}
 	case s.Left > 0:
-		return &partlyError{counted(s.Left, "trial") + " left"}
+		return &partlyError{counted(s.Left, "trial") + " left", hint}
 	}
 	return nil
 }
@@ -117,7 +122,7 @@ func verdictOn(s runner.Summary) error {
 func add(a, b runner.Summary) runner.Summary {
 	return runner.Summary{
 		Done: a.Done + b.Done, Failed: a.Failed + b.Failed, Blocked: a.Blocked + b.Blocked,
-		Interrupted: a.Interrupted + b.Interrupted, Left: a.Left + b.Left,
+		Interrupted: a.Interrupted + b.Interrupted, Left: a.Left + b.Left, Unreached: cmp.Or(b.Unreached, a.Unreached),
 	}
 }
 

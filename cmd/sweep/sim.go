@@ -26,6 +26,9 @@ func (a *app) simVerb() *cobra.Command {
 wire. It is what target "sim" launches, and any other client can be pointed at it. It is a model of no real hardware.`,
 		Example: simExample, Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.port < 0 || o.port > 65535 {
+				return usage(fmt.Sprintf("--port %d is no port", o.port), "a port is 1 to 65535; 0 takes a free one")
+			}
 			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
 			if o.withParent {
@@ -60,7 +63,7 @@ func (o *simOptions) resolved() sim.Config {
 func (o *simOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.host, "host", "127.0.0.1", "the `ADDRESS` to listen on")
 	f.IntVar(&o.port, "port", 8000, "the port to listen on; 0 takes a free one")
-	f.BoolVar(&o.withParent, "with-parent", false, "end at the end of standard input")
+	f.BoolVar(&o.withParent, "with-parent", false, "end when standard input does: a program that starts sim and holds that open takes it along, however it ends itself")
 	o.config = sim.Default()
 	c, off := &o.config, &o.off
 	f.StringVar(&c.Model, "model", c.Model, "the model's id")

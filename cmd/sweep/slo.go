@@ -15,7 +15,8 @@ const sloHint = "as in --slo ttft=200ms,tpot=50ms,e2e=5s,attainment=0.95"
 // meantShare is the share of requests that an SLO is meant for where it does not say, as in the schema.
 const meantShare = 0.99
 
-// parseSLO reads the bars of --slo; an empty text is none. The bars that it does not name are gone.
+// parseSLO reads the bars of --slo; an empty text is none. The bars that it does not name are gone, unless it names none
+// on a time: then the contract's stay, meant for another share.
 func parseSLO(text string) (*schema.SLO, error) {
 	if text == "" {
 		return nil, nil
@@ -29,9 +30,6 @@ func parseSLO(text string) (*schema.SLO, error) {
 		if err := setBar(slo, name, value); err != nil {
 			return nil, err
 		}
-	}
-	if slo.Ttft == "" && slo.Tpot == "" && slo.E2e == "" {
-		return nil, usage("--slo "+text+" has no bar on a time", sloHint)
 	}
 	return slo, nil
 }
@@ -50,6 +48,9 @@ func setBar(slo *schema.SLO, name, value string) error {
 	if !ok {
 		return usage("--slo: there is no bar "+name, sloHint)
 	}
+	if _, err := strconv.ParseFloat(value, 64); err == nil {
+		return usage("--slo "+name+"="+value+" has no unit", "write "+name+"="+value+"ms, or s for seconds")
+	}
 	if d, err := time.ParseDuration(value); err != nil || d <= 0 {
 		return usage("--slo "+name+"="+value+" is no time above 0", sloHint)
 	}
@@ -61,6 +62,9 @@ func setBar(slo *schema.SLO, name, value string) error {
 func withSLO(p *sweep.Plan, slo *schema.SLO) (*sweep.Plan, error) {
 	judged := *p
 	judged.Cells = slices.Clone(p.Cells)
+	if onlyShare(slo) {
+		return &judged, withShare(&judged, slo.Attainment)
+	}
 	for i := range judged.Cells {
 		c := &judged.Cells[i].Cell.Contract
 		if !c.Streaming && (slo.Ttft != "" || slo.Tpot != "") {
@@ -70,4 +74,24 @@ func withSLO(p *sweep.Plan, slo *schema.SLO) (*sweep.Plan, error) {
 	}
 	judged.Flags = slices.DeleteFunc(slices.Clone(p.Flags), func(f sweep.Flag) bool { return f.Code == "no-slo" })
 	return &judged, nil
+}
+
+// onlyShare says that an SLO has no bar on a time.
+func onlyShare(slo *schema.SLO) bool { return slo.Ttft == "" && slo.Tpot == "" && slo.E2e == "" }
+
+// withShare changes the share of requests that the SLO of each cell is meant for, where it has one.
+func withShare(p *sweep.Plan, share float64) error {
+	has := false
+	for i := range p.Cells {
+		c := &p.Cells[i].Cell.Contract
+		if c.SLO != nil {
+			bars := *c.SLO
+			bars.Attainment, has = share, true
+			c.SLO = &bars
+		}
+	}
+	if !has {
+		return usage("--slo names a share, and sweep "+p.Name+" has no bar on a time that it could be of", sloHint)
+	}
+	return nil
 }
