@@ -45,7 +45,7 @@ var glossary = map[string]meaning{
 	"underpowered":        {sweep.Note, "the smallest difference that could be detected is above the margin"},
 	"quality-unpinned":    {sweep.Note, "a setting moved that can change the answers, and their quality was not checked"},
 	"cold-not-measured":   {sweep.Note, "the server was already up: its start was not measured"},
-	"extended":            {sweep.Note, "cells were added in a later sitting, each paired with a fresh baseline of that sitting"},
+	"extended":            {sweep.Note, "cells were measured in another sitting than the baseline: paired with a fresh baseline of that sitting, or with none"},
 	"excluded":            {sweep.Note, "somebody took trials of the cell out of the tables, for the reason given"},
 	"drained":             {sweep.Note, "requests that were still open when the load ended ran on without new load"},
 }

@@ -302,7 +302,7 @@ func requestEntries(facts sweep.TrialFacts) ([]Entry, error) {
 func (in Input) trialJudged(id int64) []Entry {
 	var entries []Entry
 	for _, row := range in.Derived.Trials {
-		if row.Trial != id {
+		if row.Trial != id || row.Verdict == "" {
 			continue
 		}
 		entries = append(entries,

@@ -9,31 +9,55 @@ import (
 	"github.com/inference-sweep/sweep/sweep"
 )
 
-// extend notes the blocks that a cell joined in a later sitting than the baseline's own.
+// extend notes the blocks that a cell joined in another sitting than the baseline's own: those with a fresh baseline of that
+// sitting, and those that have no partner, because none was measured then.
 func (d *derivation) extend(n *named) {
 	base := d.plan.Cells[0].Digest
 	if n.cell.Digest == base {
 		return
 	}
-	sittings := map[int]int64{}
-	for _, b := range d.byDigest[base] {
-		if b.record.Copy == ownCopy {
-			sittings[b.record.Block] = b.record.Sitting
-		}
-	}
-	var late []string
+	var joined, alone []string
 	for _, b := range n.blocks {
-		if sitting, ok := sittings[b.record.Block]; ok && sitting != b.record.Sitting {
-			late = append(late, fmt.Sprint(b.record.Block))
+		own, fresh, others := false, false, false
+		for _, r := range d.byDigest[base] {
+			same := r.record.Sitting == b.record.Sitting
+			switch {
+			case r.record.Block != b.record.Block || r.record.Copy == twinCopy:
+			case same && r.record.Copy == ownCopy:
+				own = true
+			case same:
+				fresh = true
+			default:
+				others = true
+			}
+		}
+		switch {
+		case own:
+		case fresh:
+			joined = append(joined, fmt.Sprint(b.record.Block))
+		case others:
+			alone = append(alone, fmt.Sprint(b.record.Block))
 		}
 	}
-	switch len(late) {
-	case 0:
-	case 1:
-		n.add(extended, "block "+late[0])
-	default:
-		n.add(extended, "blocks "+strings.Join(late, ", "))
+	var notes []string
+	if len(joined) > 0 {
+		notes = append(notes, "joined "+blockWords(joined)+" in a later sitting than the baseline's, and is paired with a fresh one")
 	}
+	if len(alone) > 0 {
+		notes = append(notes, fmt.Sprintf("measured in another sitting than any baseline of %s, so not paired: of %d that count, without a pair: %d",
+			blockWords(alone), len(n.blocks), len(alone)))
+	}
+	if len(notes) > 0 {
+		n.add(extended, strings.Join(notes, "; "))
+	}
+}
+
+// blockWords names blocks.
+func blockWords(blocks []string) string {
+	if len(blocks) == 1 {
+		return "block " + blocks[0]
+	}
+	return "blocks " + strings.Join(blocks, ", ")
 }
 
 // takenOut notes the trials that somebody excluded.

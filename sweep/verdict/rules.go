@@ -107,7 +107,7 @@ var rules = map[string]rule{
 	qualityUnpinned: {always: sweep.Note,
 		words: "%s moved, which can change the answers, and their quality was not checked"},
 	coldNotMeasured: {always: sweep.Note, words: "the server was already up: its start was not measured"},
-	extended:        {always: sweep.Note, words: "joined %s in a later sitting than the baseline's, and is paired with a fresh one"},
+	extended:        {always: sweep.Note, words: "%s"},
 	excluded:        {always: sweep.Note, words: "trial %d (block %d, attempt %d) was taken out by hand: %s"},
 	startedBusy:     {always: sweep.Suspect, words: "requests of others that ran on the server when the trial began: %.0f"},
 	serverRestarted: {always: sweep.Suspect, words: "the server restarted while the trial ran"},

@@ -217,6 +217,10 @@ func TestPairsAreOfOneSitting(t *testing.T) {
 	if row := comparisonOf(t, alone, "rate=50", "ttft_p50"); row.Blocks != 0 || row.Outcome != "inconclusive" || row.Ratio != nil {
 		t.Errorf("pairs across sittings: %+v", row)
 	}
+	const lonely = "measured in another sitting than any baseline of blocks 1, 2, 3, 4, 5, 6, so not paired: of 6 that count, without a pair: 6"
+	if got := extendedOf(alone, "rate=50"); got != lonely {
+		t.Errorf("without a fresh baseline the note is %q", got)
+	}
 	for _, f := range trials {
 		if f.Record.Cell == sweep.Baseline {
 			f.Record.ID, f.Record.Copy, f.Record.Sitting = f.Record.ID+100, 3, 2
@@ -238,11 +242,49 @@ func TestPairsAreOfOneSitting(t *testing.T) {
 	if got := severities(d.Flags)["extended"]; got != sweep.Note {
 		t.Errorf("extended = %q", got)
 	}
+	if got, want := extendedOf(d, "rate=50"), "joined blocks 1, 2, 3, 4, 5, 6 in a later sitting than the baseline's, and is paired with a fresh one"; got != want {
+		t.Errorf("the note is %q", got)
+	}
+	some := derive(t, plan, append(trials, later[1:]...)...)
+	const both = "joined blocks 2, 3, 4, 5, 6 in a later sitting than the baseline's, and is paired with a fresh one; " +
+		"measured in another sitting than any baseline of block 1, so not paired: of 6 that count, without a pair: 1"
+	if got := extendedOf(some, "rate=50"); got != both {
+		t.Errorf("with five fresh baselines the note is %q", got)
+	}
 	if diff := cmp.Diff(goodputOf(t, alone, sweep.Baseline, 0), goodputOf(t, d, sweep.Baseline, 0)); diff != "" {
 		t.Errorf("the fresh baseline is in the baseline's own row:\n%s", diff)
 	}
 	if n := len(d.Goodput) - len(alone.Goodput); n != 0 {
 		t.Errorf("the fresh baselines have %d rows", n)
+	}
+}
+
+// extendedOf is what the note of a cell says that joined later.
+func extendedOf(d *sweep.Derived, cell string) string {
+	for _, f := range d.Flags {
+		if f.Code == "extended" && f.Cell == cell {
+			return f.Detail
+		}
+	}
+	return ""
+}
+
+// What did not come to measuring has no verdict and no counts.
+func TestNothingMeasured(t *testing.T) {
+	plan := twoRates(t)
+	whole := night(plan, honest)[0]
+	for _, status := range []string{sweep.StatusFailed, sweep.StatusInterrupted, sweep.StatusBlocked} {
+		bare := whole
+		bare.Record.Status, bare.Rows = status, each(nil)
+		row := deriveTrial(t, plan, bare).Row
+		if row.Verdict != "" || row.Due != sweep.None || row.Sent != sweep.None || row.OK != sweep.None || row.Failed != sweep.None {
+			t.Errorf("%s without rows: %+v", status, row)
+		}
+		some := whole
+		some.Record.Status = status
+		if row := deriveTrial(t, plan, some).Row; row.Verdict == "" || row.Due <= 0 {
+			t.Errorf("%s with rows: %+v", status, row)
+		}
 	}
 }
 

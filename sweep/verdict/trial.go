@@ -136,6 +136,11 @@ func (j *judged) row() sweep.TrialRow {
 	row := j.Row()
 	flags := slices.Concat(j.flags, cellFlags(j.plan, j.cell))
 	row.Verdict, row.Flags = sweep.Verdict(flags), codes(flags)
+	if j.Record.Status != sweep.StatusDone && j.Due == 0 {
+		// It did not come to measuring: there is nothing to be judged or counted.
+		row.Verdict = ""
+		row.Due, row.Sent, row.OK, row.Failed = sweep.None, sweep.None, sweep.None, sweep.None
+	}
 	return row
 }
 
