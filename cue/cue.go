@@ -18,6 +18,9 @@ import (
 type Options struct {
 	// Names are the sweeps to load, in any order; none means all that the definition holds.
 	Names []string
+	// Absent is told each of Names that the definition does not have, for whoever looks in several; where it is nil, that is
+	// an error.
+	Absent func(name string)
 	// Tags are values for the definition's tags, as key=value. A key that it has no tag for is an error.
 	Tags []string
 	// Timeout bounds the evaluation; 0 is 30 s.

@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -108,14 +109,31 @@ func (r *reader) has(f fault, names []string) string {
 	return ": here are " + strings.Join(names, " and ")
 }
 
+// written finds a value as somebody writes it, where a type or a bound is none.
+var written = regexp.MustCompile(`^("|'|-?[0-9]|(true|false|null)$)`)
+
+// isWholeNumber finds one in decimal digits.
+var isWholeNumber = regexp.MustCompile(`^-?[0-9]+$`)
+
+func isNumber(kind string) bool { return kind == "int" || kind == "float" || kind == "number" }
+
 // mismatch is the message for a value of another type than the schema's.
 func mismatch(f fault) (message, hint string) {
 	given, asked, is, want := f.args[0], f.args[1], f.args[2], f.args[3]
+	if !written.MatchString(given) && written.MatchString(asked) {
+		given, asked, is, want = asked, given, want, is // CUE names the two in the order in which it met them
+	}
 	if strings.HasPrefix(asked, "time.Duration") {
 		return "invalid value " + given + " (not a duration)", writeDuration(given, f.path)
 	}
-	if is == "float" && want == "int" {
+	bare := strings.Trim(given, `"`)
+	switch {
+	case is == "float" && want == "int":
 		hint = "write a whole number; div(a, b) divides to one"
+	case is == "string" && want == "bool" && (bare == "true" || bare == "false"), is == "string" && isNumber(want) && isWholeNumber.MatchString(bare):
+		hint = "write " + bare
+	case (is == "int" || is == "float") && want == "string":
+		hint = "write " + strconv.Quote(given)
 	}
 	return fmt.Sprintf("invalid value %s (%s where %s is needed)", given, article(is), article(want)), hint
 }

@@ -40,7 +40,7 @@ func (s *source) read(o Options) ([]*sweep.Definition, error) {
 	}
 	r.outline = outlineOf(light.Files)
 	r.evaluate(light)
-	if err := r.findSweeps(); err != nil {
+	if err := r.findSweeps(); err != nil || len(r.sweeps) == 0 {
 		return nil, err
 	}
 	if err := r.checkSweeps().err(); err != nil {
@@ -105,7 +105,9 @@ func (r *reader) findSweeps() error {
 	r.sweeps = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !slices.Contains(r.options.Names, name) })
 	var missing Errors
 	for _, name := range r.options.Names {
-		if !slices.Contains(all, name) {
+		if !slices.Contains(all, name) && r.options.Absent != nil {
+			r.options.Absent(name)
+		} else if !slices.Contains(all, name) {
 			hint := didYouMean(name, all)
 			if hint == "" {
 				hint = "it has " + strings.Join(all, ", ")

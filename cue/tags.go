@@ -71,6 +71,9 @@ func syntaxErrors(name string, err error) error {
 		p := loadMessage(Problem{File: name}, e.Error())
 		if positions := errors.Positions(e); len(positions) > 0 {
 			p = p.at(positions[0])
+			if strings.HasSuffix(p.Message, "found 'EOF'") {
+				p.Hint = unclosed(positions[0])
+			}
 		}
 		if !seen[p.File] {
 			seen[p.File] = true

@@ -37,6 +37,10 @@ const maxBlocks = 200
 // plans reads every file and thinks each of its sweeps through.
 func (a *app) plans(paths []string, r *reading) ([]*sweep.Plan, error) {
 	r.options.Names, r.options.Tags = r.names, r.tags
+	absent := map[string]int{} // of --expression: in how many files
+	if len(paths) > 1 {
+		r.options.Absent = func(name string) { absent[name]++ }
+	}
 	r.options.Warn = func(s string) { a.say("%s", s) }
 	if r.blocksSet && (r.blocks < 1 || r.blocks > maxBlocks) {
 		return nil, usage(fmt.Sprintf("--blocks %d: a sweep has 1 to %d blocks", r.blocks, maxBlocks), "")
@@ -61,7 +65,25 @@ func (a *app) plans(paths []string, r *reading) ([]*sweep.Plan, error) {
 			plans = append(plans, p)
 		}
 	}
+	for _, name := range r.names {
+		if len(paths) > 1 && absent[name] == len(paths) {
+			return nil, nowhere(name, paths, r.options)
+		}
+	}
 	return plans, nil
+}
+
+// nowhere is what each of several files says of a sweep that none of them has.
+func nowhere(name string, paths []string, o cue.Options) error {
+	o.Names, o.Absent = []string{name}, nil
+	var all cue.Errors
+	for _, path := range paths {
+		var found cue.Errors
+		if _, err := cue.Load(path, o); errors.As(err, &found) {
+			all = append(all, found...)
+		}
+	}
+	return all
 }
 
 // readingHint makes a mistake in the arguments of a definition that is not there, or that takes too much.
