@@ -22,13 +22,13 @@ type ErrorCount struct {
 func (db *DB) Errors(sweepName string) ([]ErrorCount, error) {
 	rows, err := db.readers.QueryContext(background, `
 		SELECT j.cell, j.block, r.phase, r.error, r.http_status, count(*), coalesce(min(r.error_message), '')
-		FROM judged AS j JOIN attempt AS t ON t.trial = j.trial JOIN raw_request AS r ON r.trial = j.trial
+		FROM _judged AS j JOIN _attempt AS t ON t.trial = j.trial JOIN raw_request AS r ON r.trial = j.trial
 		WHERE j.sweep = ?1 AND r.status = 'failed' AND r.error IS NOT NULL
 		  AND NOT (r.phase = 'tail' AND r.error = 'cancelled')
 		  AND t.sitting >= (SELECT since FROM raw_sweep WHERE sweep = ?1)
 		  AND t.digest IN (SELECT c.digest FROM raw_sweep AS s JOIN raw_cell AS c ON c.plan = s.plan WHERE s.sweep = ?1)
 		  AND t.status <> 'excluded'
-		  AND t.attempt = (SELECT max(o.attempt) FROM attempt AS o
+		  AND t.attempt = (SELECT max(o.attempt) FROM _attempt AS o
 		    WHERE o.status <> 'excluded' AND o.sweep = t.sweep AND o.digest = t.digest AND o.block = t.block AND o.copy = t.copy)
 		GROUP BY 1, 2, 3, 4, 5 ORDER BY min(t.order_index), 2, min(r.seq)`, sweepName)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // attempts is the view of raw_trial that says what counts: an excluded trial's status and reason are those of its
 // exclusion.
-const attempts = "attempt"
+const attempts = "_attempt"
 
 // Exclude takes a done trial out of the tables, or puts it back, and remembers why. Nothing is deleted or changed; what is
 // derived of its sweep is out of date from then on. It returns the trial as it then reads.

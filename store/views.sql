@@ -1,5 +1,5 @@
 -- The public views: plain SQL over the tables, made anew whenever a migration has run. Times are milliseconds unless a
--- suffix says otherwise; NULL is "does not exist".
+-- suffix says otherwise; NULL is "does not exist". Those that begin with an underscore only serve the others.
 
 -- The cells of each sweep's last run, in the plan's order.
 CREATE VIEW cell AS
@@ -15,7 +15,7 @@ ORDER BY c.id, p.id;
 
 -- What a trial goes by. Where the current plan has its digest: the first name there, and that cell's bars. Otherwise
 -- the name that it was recorded with and the bars of the plan it was run for. The twin keeps its own name.
-CREATE VIEW judged AS
+CREATE VIEW _judged AS
 SELECT t.trial, t.sweep, CASE t.copy WHEN 2 THEN t.cell ELSE coalesce(c.cell, t.cell) END AS cell, t.block, t.copy,
        t.attempt, c.load <> 'closed' AS from_due, c.has_slo, c.slo_ttft_ns, c.slo_tpot_ns, c.slo_e2e_ns
 FROM raw_trial AS t
@@ -26,7 +26,7 @@ LEFT JOIN raw_cell AS c ON c.id = coalesce(
    WHERE s.sitting = t.sitting AND old.digest = t.digest AND old.alias_of IS NULL));
 
 -- The attempts at trials as they count: one that was taken out of the tables has that for its status.
-CREATE VIEW attempt AS
+CREATE VIEW _attempt AS
 SELECT t.trial, t.sweep, t.cell, t.digest, t.block, t.copy, t.attempt, t.sitting, t.order_index, t.launch, t.node, t.started_at, t.nonce, t.workload_hash,
        iif(x.excluded, 'excluded', t.status) AS status, iif(x.excluded, x.reason, t.reason) AS reason, t.t0_ns, t.t1_ns, t.end_ns, t.cache_method, t.served_model
 FROM raw_trial AS t LEFT JOIN raw_exclusion AS x
@@ -37,7 +37,7 @@ SELECT t.sweep, j.cell, t.block, t.copy, t.attempt, t.trial, t.digest, t.sitting
        coalesce(d.flags, '[]') AS flags, t.started_at, t.node, t.order_index, t.launch, t.workload_hash, d.due, d.sent,
        d.ok, d.failed, d.offered_rate, d.achieved_rate, d.inflight_mean, d.inflight_max, d.window_s, d.cached_share,
        t.cache_method, t.served_model
-FROM attempt AS t JOIN judged AS j ON j.trial = t.trial LEFT JOIN derived_trial AS d ON d.trial = t.trial;
+FROM _attempt AS t JOIN _judged AS j ON j.trial = t.trial LEFT JOIN derived_trial AS d ON d.trial = t.trial;
 
 CREATE VIEW request AS
 SELECT j.sweep, j.cell, j.block, j.attempt, r.trial, r.phase, r.seq, r.request_id,
@@ -64,7 +64,7 @@ SELECT j.sweep, j.cell, j.block, j.attempt, r.trial, r.phase, r.seq, r.request_i
                            OR r.last_token_ns - r.first_token_ns <= j.slo_tpot_ns * (r.output_tokens - 1), 0))
        END AS met,
        r.marks
-FROM judged AS j JOIN raw_request AS r ON r.trial = j.trial;
+FROM _judged AS j JOIN raw_request AS r ON r.trial = j.trial;
 
 CREATE VIEW latency AS
 SELECT sweep, cell, block, phase, metric, n, error_share, mean, sd, min, p50, p90, p95, p99, max, blocks, left_out,
@@ -92,7 +92,7 @@ FROM raw_launch;
 
 CREATE VIEW answer AS
 SELECT j.sweep, j.cell, j.block, j.attempt, a.trial, a.seq, a.text
-FROM judged AS j JOIN raw_answer AS a ON a.trial = j.trial;
+FROM _judged AS j JOIN raw_answer AS a ON a.trial = j.trial;
 
 CREATE VIEW capacity AS
 SELECT sweep, search, cell, block, rate, attainment, ci_low, ci_high, probes, verdict, flags FROM derived_capacity;
@@ -120,5 +120,5 @@ SELECT sweep, sitting, started_at, argv, version, revision, host, fresh FROM raw
 
 CREATE VIEW exclusion AS
 SELECT j.sweep, j.cell, j.block, j.attempt, x.trial, x.excluded, x.reason, x.at
-FROM raw_exclusion AS x JOIN judged AS j ON j.trial = x.trial
+FROM raw_exclusion AS x JOIN _judged AS j ON j.trial = x.trial
 ORDER BY x.exclusion;

@@ -16,7 +16,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const exportExample = `  sweep export requests -o requests.csv              # every request of every trial
+const exportExample = `  sweep export                                       # what there is to export
+  sweep export requests -o requests.csv              # every request of every trial
   sweep export requests --cell 'rate=*' --format jsonl | jq .ttft_ms
   sweep export chunks --sweep night -o chunks.csv    # every output event: its time and its tokens
   sweep export --vllm-bench rate=200                 # a cell as a command of vllm bench serve`
@@ -30,21 +31,36 @@ type exporting struct {
 // chunksView is what export calls the output events, which no view holds: they lie in a blob beside each request.
 const chunksView = "chunk"
 
+// viewWords say what a row of each view is.
+var viewWords = map[string]string{
+	"cell": "a cell of a sweep's last plan", "point": "a coordinate of a cell", "trial": "an attempt at a trial",
+	"request": "a request: its times, tokens and outcome", "latency": "a time of a cell, in a block or over all",
+	"goodput": "rates and attainment of a cell, in a block or over all", "variance": "a figure of a cell between blocks",
+	"comparison": "a ratio of two cells", "launch": "a life of a server", "answer": "a stored answer",
+	"capacity": "a rate that a search found", "quality": "a score of a cell", "flag": "a reason to doubt a figure",
+	"observation": "what was observed beside a trial's requests", "sample": "a reading of telemetry",
+	"provenance": "what made a sweep's last sitting", "sitting": "a run of the command", "exclusion": "a trial taken out or put back",
+	chunksView: "an output event: its time, tokens and kind (not a view of the database: it lies packed beside each request)",
+}
+
 func (a *app) exportVerb() *cobra.Command {
 	r := exporting{format: "csv"}
 	views := append(slices.Clone(store.Views), chunksView)
 	cmd := &cobra.Command{
 		Use: "export [VIEW]", Short: "raw rows for other programs",
 		Long: `export writes the rows of a public view, one by one, as CSV or JSON lines: columns by the names that the README promises,
-figures in full precision, what does not exist as nothing (CSV) or null. The views are
-  ` + strings.Join(views, ", ") + `
-and a plural is understood (requests, trials, chunks).
+figures in full precision, what does not exist as nothing (CSV) or null. A plural is understood (requests, trials, chunks).
+Without a VIEW it lists them. chunk is the one that the database does not have as a view: SQL finds only the packed
+column raw_request.chunk_log, and export unpacks it, trial by trial and request by request.
 
 With --vllm-bench it prints a cell as the command of vllm bench serve that comes closest to it: a shell script whose
 comments say what that command cannot.`,
 		Example: exportExample, ValidArgs: views,
 		Args: func(_ *cobra.Command, args []string) error { return r.checkArgs(args, views) },
 		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 && r.vllmBench == "" && !r.chunks {
+				return a.listViews(views)
+			}
 			if r.vllmBench != "" {
 				return a.exportVLLMBench(&r)
 			}
@@ -76,11 +92,21 @@ func (r *exporting) checkArgs(args, views []string) error {
 	if r.vllmBench != "" {
 		given++
 	}
-	if given != 1 {
+	if given > 1 {
 		return usage("sweep export needs one view", "one of "+strings.Join(views, ", ")+", or --vllm-bench CELL")
 	}
 	if len(args) == 1 && viewNamed(args, r, views) == "" {
 		return usage("there is no view "+args[0], "it is one of "+strings.Join(views, ", "))
+	}
+	return nil
+}
+
+// listViews says what there is to export.
+func (a *app) listViews(views []string) error {
+	for _, name := range views {
+		if _, err := fmt.Fprintf(a.stdout, "%-12s %s\n", name, viewWords[name]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -198,6 +224,7 @@ func trialsOf(db *store.DB, sweepName string, cells func(string) bool) ([]int64,
 			ids = append(ids, id)
 		}
 	}
+	slices.Sort(ids)
 	return ids, nil
 }
 

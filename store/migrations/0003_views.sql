@@ -1,0 +1,2 @@
+-- Two views were named like those that are promised, judged and attempt, and are not: names that begin with an underscore
+-- are this program's own. Views are made anew with every migration, so that there is nothing else to do.
