@@ -24,25 +24,34 @@ const ownDescriptors = 64
 // far as the plan needs it, and changes nothing else.
 func CheckHost(p *sweep.Plan, getenv func(string) (string, bool)) []Finding {
 	c := &Checked{Plan: p}
-	sure, worst, of := openAtOnce(p)
-	c.descriptors(sure, worst, of)
-	c.localPorts(sure, worst, of)
+	sure, worst := openAtOnce(p)
+	c.descriptors(sure, worst)
+	c.localPorts(sure, worst)
 	c.programs()
 	c.secrets(getenv)
 	return c.Findings
 }
 
-// openAtOnce is how many requests of a plan are open at once: those that certainly will be, those that will be if the
-// server does not keep up at all, and the cell with the most of these.
-func openAtOnce(p *sweep.Plan) (sure, worst int, of string) {
+// connections are the most that a cell of a plan has open at once.
+type connections struct {
+	n  int
+	of string // the cell's name
+}
+
+// openAtOnce is how many requests of a plan are open at once: those that certainly will be, and those that will be if the
+// server does not keep up at all.
+func openAtOnce(p *sweep.Plan) (sure, worst connections) {
 	for i := range p.Cells {
 		c := &p.Cells[i]
 		a, b := openOfCell(c)
-		if sure = max(sure, a); b > worst {
-			worst, of = b, c.Name()
+		if a > sure.n {
+			sure = connections{a, c.Name()}
+		}
+		if b > worst.n {
+			worst = connections{b, c.Name()}
 		}
 	}
-	return sure, worst, of
+	return sure, worst
 }
 
 func openOfCell(c *sweep.PlanCell) (sure, worst int) {
@@ -61,35 +70,38 @@ func openOfCell(c *sweep.PlanCell) (sure, worst int) {
 	return 0, worst
 }
 
-func (c *Checked) descriptors(sure, worst int, of string) {
+func (c *Checked) descriptors(sure, worst connections) {
 	facts := host.Describe()
-	need, most := uint64(worst+ownDescriptors), facts.DescriptorsMax
+	need, most := uint64(worst.n+ownDescriptors), facts.DescriptorsMax
 	detail := fmt.Sprintf("%d files may be open at most", most)
-	const hint = "raise the limit (ulimit -Hn, LimitNOFILE), or measure fewer requests at once"
+	const raise = "raise the limit (ulimit -Hn, LimitNOFILE)"
+	const hint = raise + ", or measure fewer requests at once"
 	switch err := host.RaiseDescriptors(min(need, most)); {
 	case err != nil:
 		c.add(CheckFail, "descriptors", hint, "%v", err)
 	case need <= most:
-		c.add(CheckOK, "descriptors", "", "%s; cell %s opens up to %d connections", detail, of, worst)
-	case uint64(sure+ownDescriptors) > most:
-		c.add(CheckFail, "descriptors", hint, "%s; cell %s opens %d connections", detail, of, sure)
+		c.add(CheckOK, "descriptors", "", "%s; cell %s opens up to %d connections", detail, worst.of, worst.n)
+	case most < ownDescriptors:
+		c.add(CheckFail, "descriptors", raise, "%s; the database, its journal and a server's pipes alone take up to %d", detail, ownDescriptors)
+	case uint64(sure.n+ownDescriptors) > most:
+		c.add(CheckFail, "descriptors", hint, "%s; cell %s opens %d connections, and %d files are open beside them", detail, sure.of, sure.n, ownDescriptors)
 	default:
-		c.add(CheckWarn, "descriptors", hint+", or set load.open.maxInFlight", "%s; cell %s opens up to %d connections if the server does not keep up", detail, of, worst)
+		c.add(CheckWarn, "descriptors", hint+", or set load.open.maxInFlight", "%s; cell %s opens up to %d connections if the server does not keep up", detail, worst.of, worst.n)
 	}
 }
 
-func (c *Checked) localPorts(sure, worst int, of string) {
+func (c *Checked) localPorts(sure, worst connections) {
 	ports := host.Describe().Ports
 	const hint = "widen net.ipv4.ip_local_port_range, or measure fewer requests at once"
 	switch {
 	case ports == sweep.None:
 		c.add(CheckSkip, "ports", "", "this system does not say how many local ports it has")
-	case int64(worst) <= ports:
-		c.add(CheckOK, "ports", "", "%d local ports; cell %s uses up to %d", ports, of, worst)
-	case int64(sure) > ports:
-		c.add(CheckFail, "ports", hint, "%d local ports; cell %s uses %d", ports, of, sure)
+	case int64(worst.n) <= ports:
+		c.add(CheckOK, "ports", "", "%d local ports; cell %s uses up to %d", ports, worst.of, worst.n)
+	case int64(sure.n) > ports:
+		c.add(CheckFail, "ports", hint, "%d local ports; cell %s uses %d", ports, sure.of, sure.n)
 	default:
-		c.add(CheckWarn, "ports", hint+", or set load.open.maxInFlight", "%d local ports; cell %s uses up to %d if the server does not keep up", ports, of, worst)
+		c.add(CheckWarn, "ports", hint+", or set load.open.maxInFlight", "%d local ports; cell %s uses up to %d if the server does not keep up", ports, worst.of, worst.n)
 	}
 }
 
