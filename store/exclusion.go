@@ -13,34 +13,49 @@ import (
 // exclusion.
 const attempts = "_attempt"
 
-// Exclude takes a done trial out of the tables, or puts it back, and remembers why. Nothing is deleted or changed; what is
-// derived of its sweep is out of date from then on. It returns the trial as it then reads.
-func (db *DB) Exclude(trialID int64, out bool, reason string, at time.Time) (sweep.TrialRecord, error) {
-	var record sweep.TrialRecord
+// Exclude takes done trials out of the tables, or puts them back, and remembers why: all of them, or none and an error.
+// Nothing is deleted or changed; what is derived of their sweeps is out of date from then on. It returns the trials as they
+// then read.
+func (db *DB) Exclude(trials []int64, out bool, reason string, at time.Time) ([]sweep.TrialRecord, error) {
+	var records []sweep.TrialRecord
 	err := db.update(durable, func(c *sql.Conn) error {
-		var err error
-		if record, err = trialFrom(c, trialID); err != nil {
-			return err
+		records = nil
+		for _, id := range trials {
+			record, err := exclude(c, id, out, reason, at.UTC())
+			if errors.Is(err, ErrNoTrial) {
+				return err
+			}
+			if err != nil {
+				return fmt.Errorf("trial %d: %w", id, err)
+			}
+			records = append(records, record)
 		}
-		if err := excludable(record, out); err != nil {
-			return err
-		}
-		at = at.UTC()
-		_, err = insertOne(c, "raw_exclusion", []column{
-			{"trial", integer{&trialID}}, {"excluded", boolean{&out}}, {"reason", text{&reason}}, {"at", stamp{&at}},
-		})
-		if err != nil {
-			return err
-		}
-		if record, err = trialFrom(c, trialID); err != nil {
-			return err
-		}
-		return moved(c, record.Sweep)
+		return nil
 	})
 	if err != nil {
-		return record, fmt.Errorf("trial %d: %w", trialID, err)
+		return nil, err
 	}
-	return record, nil
+	return records, nil
+}
+
+func exclude(c *sql.Conn, id int64, out bool, reason string, at time.Time) (sweep.TrialRecord, error) {
+	record, err := trialFrom(c, id)
+	if err != nil {
+		return record, err
+	}
+	if err := excludable(record, out); err != nil {
+		return record, err
+	}
+	_, err = insertOne(c, "raw_exclusion", []column{
+		{"trial", integer{&id}}, {"excluded", boolean{&out}}, {"reason", text{&reason}}, {"at", stamp{&at}},
+	})
+	if err != nil {
+		return record, err
+	}
+	if record, err = trialFrom(c, id); err != nil {
+		return record, err
+	}
+	return record, moved(c, record.Sweep)
 }
 
 // ErrNotExcludable is what excluding a trial returns that is in no table anyway, and putting back one that is in them.

@@ -24,9 +24,9 @@ func TestExclude(t *testing.T) {
 	must(t, w.Close())
 	must(t, db.PutDerived("s", &sweep.Derived{AnalysisVersion: 1}))
 
-	got, err := db.Exclude(done, true, "the fan failed", testTime)
+	got, err := db.Exclude([]int64{done}, true, "the fan failed", testTime)
 	must(t, err)
-	if got.Status != sweep.StatusExcluded || got.Reason != "the fan failed" {
+	if got[0].Status != sweep.StatusExcluded || got[0].Reason != "the fan failed" {
 		t.Errorf("%+v", got)
 	}
 	if stale, err := db.Stale("s", 1); err != nil || !stale {
@@ -47,23 +47,32 @@ func TestExclude(t *testing.T) {
 		t.Errorf("its requests are gone: %d", len(rows))
 	}
 
-	for name, do := range map[string]func() (sweep.TrialRecord, error){
-		"twice":         func() (sweep.TrialRecord, error) { return db.Exclude(done, true, "again", testTime) },
-		"a failed one":  func() (sweep.TrialRecord, error) { return db.Exclude(failed, true, "why not", testTime) },
-		"back, not out": func() (sweep.TrialRecord, error) { return db.Exclude(failed, false, "", testTime) },
+	for name, do := range map[string]func() ([]sweep.TrialRecord, error){
+		"twice":         func() ([]sweep.TrialRecord, error) { return db.Exclude([]int64{done}, true, "again", testTime) },
+		"a failed one":  func() ([]sweep.TrialRecord, error) { return db.Exclude([]int64{failed}, true, "why not", testTime) },
+		"back, not out": func() ([]sweep.TrialRecord, error) { return db.Exclude([]int64{failed}, false, "", testTime) },
 	} {
 		if _, err := do(); !errors.Is(err, store.ErrNotExcludable) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := db.Exclude(99, true, "no such trial", testTime); err == nil {
-		t.Error("a trial that does not exist was excluded")
+	if _, err := db.Exclude([]int64{99}, true, "no such trial", testTime); !errors.Is(err, store.ErrNoTrial) {
+		t.Errorf("a trial that does not exist: %v", err)
 	}
 
-	got, err = db.Exclude(done, false, "the fan was fine", testTime)
+	got, err = db.Exclude([]int64{done}, false, "the fan was fine", testTime)
 	must(t, err)
-	if got.Status != sweep.StatusDone || got.Reason != "" {
+	if got[0].Status != sweep.StatusDone || got[0].Reason != "" {
 		t.Errorf("put back: %+v", got)
+	}
+	// One that cannot be leaves the others alone.
+	for _, wrong := range []int64{99, failed} {
+		if records, err := db.Exclude([]int64{done, wrong}, true, "all or nothing", testTime); err == nil || records != nil {
+			t.Errorf("excluding %d with it: %v", wrong, records)
+		}
+	}
+	if record, err := db.Trial(done); err != nil || record.Status != sweep.StatusDone {
+		t.Errorf("half of it was done: %+v, %v", record, err)
 	}
 	_, rows, err := db.View("exclusion", "s")
 	must(t, err)
@@ -87,14 +96,14 @@ func TestExclusionsSurvive(t *testing.T) {
 	trial.Status = sweep.StatusDone
 	must(t, w.FinishTrial(trial, nil))
 	must(t, w.Close())
-	_, err = db.Exclude(trial.ID, true, "heat", testTime)
+	_, err = db.Exclude([]int64{trial.ID}, true, "heat", testTime)
 	must(t, err)
 	must(t, db.Close())
 	again := open(t, path, store.Options{ReadOnly: true})
 	if record, err := again.Trial(trial.ID); err != nil || record.Status != sweep.StatusExcluded {
 		t.Errorf("%+v, %v", record, err)
 	}
-	if _, err := again.Exclude(trial.ID, false, "", testTime); !errors.Is(err, store.ErrReadOnly) {
+	if _, err := again.Exclude([]int64{trial.ID}, false, "", testTime); !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("written to a database that is read only: %v", err)
 	}
 }

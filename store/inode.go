@@ -108,6 +108,16 @@ func (e *FolderError) Error() string {
 
 func (e *FolderError) Unwrap() error { return fs.ErrNotExist }
 
+// NoFileError says that what a database's path names can be none.
+type NoFileError struct {
+	Path string
+	Is   string // what it is, in words
+}
+
+func (e *NoFileError) Error() string {
+	return fmt.Sprintf("%s is %s: a database is a file", e.Path, e.Is)
+}
+
 // resolve is the absolute path of the file that a path means, through symbolic links, one that points at nothing too.
 func resolve(path string) (string, error) {
 	full, err := filepath.Abs(path)
@@ -142,9 +152,9 @@ func plain(path string) error {
 	case err != nil:
 		return nil // that there is none is not known here to be a mistake
 	case info.IsDir():
-		return fmt.Errorf("%s is a folder: a database is a file", path)
+		return &NoFileError{path, "a folder"}
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is a device or a pipe: a database is a file", path)
+		return &NoFileError{path, "a device or a pipe"}
 	}
 	return nil
 }

@@ -38,6 +38,9 @@ func (db *DB) Trials(sweepName string) ([]sweep.TrialRecord, error) {
 	return selectAll(db.readers, attempts, trialColumns, counting+"ORDER BY trial", sweepName, sweepName)
 }
 
+// ErrNoTrial is returned for a trial that the database does not hold.
+var ErrNoTrial = errors.New("no trial")
+
 // Trial is one attempt at a trial.
 func (db *DB) Trial(id int64) (sweep.TrialRecord, error) { return trialFrom(db.readers, id) }
 
@@ -47,7 +50,7 @@ func trialFrom(q queryer, id int64) (sweep.TrialRecord, error) {
 		return sweep.TrialRecord{}, err
 	}
 	if len(found) == 0 {
-		return sweep.TrialRecord{}, fmt.Errorf("there is no trial %d", id)
+		return sweep.TrialRecord{}, fmt.Errorf("there is %w %d", ErrNoTrial, id)
 	}
 	return found[0], nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,7 +60,9 @@ func (a *app) exclude(args []string, r *excluding) error {
 		if err != nil {
 			return usage(text+" is no number of a trial", "sweep show CELL lists them")
 		}
-		trials = append(trials, number)
+		if !slices.Contains(trials, number) {
+			trials = append(trials, number)
+		}
 	}
 	db, err := openWrite(a.database, exchange.CommandLine(append([]string{"sweep"}, a.args...)...))
 	if err != nil {
@@ -69,19 +72,19 @@ func (a *app) exclude(args []string, r *excluding) error {
 	return errors.Join(excludeErr, db.Close())
 }
 
-// excludeAll takes trials out or puts them back, one by one, and derives anew what they were in.
+// excludeAll takes trials out or puts them back, all of them or none, and derives anew what they were in.
 func (a *app) excludeAll(db *store.DB, trials []int64, reason string, out bool) error {
+	records, err := db.Exclude(trials, out, reason, time.Now())
+	switch {
+	case errors.Is(err, store.ErrNotExcludable):
+		return usage(strings.TrimSuffix(err.Error(), ": "+store.ErrNotExcludable.Error()), "nothing was changed; sweep show TRIAL prints one")
+	case errors.Is(err, store.ErrNoTrial):
+		return usage(err.Error(), "nothing was changed; sweep show CELL lists the trials of one")
+	case err != nil:
+		return err
+	}
 	sweeps := map[string]bool{}
-	var firstErr error
-	for _, trial := range trials {
-		record, err := db.Exclude(trial, out, reason, time.Now())
-		if errors.Is(err, store.ErrNotExcludable) {
-			err = usage(strings.TrimSuffix(err.Error(), ": "+store.ErrNotExcludable.Error()), "sweep show "+strconv.FormatInt(trial, 10)+" prints it")
-		}
-		if err != nil {
-			firstErr = err
-			break
-		}
+	for _, record := range records {
 		sweeps[record.Sweep] = true
 		what := "is back in the tables"
 		if out {
@@ -98,7 +101,7 @@ func (a *app) excludeAll(db *store.DB, trials []int64, reason string, out bool) 
 			return err
 		}
 	}
-	return firstErr
+	return nil
 }
 
 // trialWords says which attempt a record is of.

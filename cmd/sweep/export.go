@@ -154,6 +154,9 @@ func (a *app) into(r *exporting, write func(io.Writer) error) error {
 	if r.path == "" {
 		return write(a.stdout)
 	}
+	if err := a.spare(r.path); err != nil {
+		return err
+	}
 	mode := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if r.force {
 		mode = os.O_WRONLY | os.O_CREATE | os.O_TRUNC

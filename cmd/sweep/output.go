@@ -15,12 +15,20 @@ import (
 type result struct {
 	w   io.Writer
 	err error
+	// goesOn says that what cannot be written ends nothing: the rest is dropped, and the error told at the end.
+	goesOn bool
 }
 
 func (r *result) Write(p []byte) (int, error) {
+	if r.goesOn && r.err != nil {
+		return len(p), nil
+	}
 	n, err := r.w.Write(p)
 	if r.err == nil {
 		r.err = err
+	}
+	if r.goesOn {
+		return len(p), nil
 	}
 	return n, err
 }
@@ -78,6 +86,9 @@ func (a *app) writeTables(tables []*report.Table, ins []report.Input, o *output)
 		return err
 	}
 	for _, path := range []string{o.path, o.path + besideSuffix} {
+		if err := a.spare(path); err != nil {
+			return err
+		}
 		if _, err := os.Stat(path); err == nil && !o.force {
 			return usage(path+" exists", "--force overwrites it; -o names another")
 		}

@@ -148,12 +148,28 @@ func provenanceOf(db *store.DB, name string) (map[string]string, error) {
 
 // storeHint says what to do about a database that cannot be opened.
 func storeHint(err error) error {
-	var locked *store.LockedError
+	var (
+		locked *store.LockedError
+		folder *store.FolderError
+		noFile *store.NoFileError
+	)
 	switch {
 	case errors.As(err, &locked):
 		return &hintError{err, "wait for it, or give another database with --db FILE"}
+	case errors.As(err, &folder):
+		return &hintError{err, "mkdir -p " + folder.Folder + " makes it; --db FILE or $SWEEP_DB names another place"}
+	case errors.As(err, &noFile):
+		return &hintError{err, "--db FILE or $SWEEP_DB names a file, which may be one that does not exist yet"}
 	case isMissing(err):
 		return &hintError{err, "sweep run FILE makes one; --db FILE or $SWEEP_DB names another"}
+	}
+	return err
+}
+
+// movedHint says what to do about a database that was taken away while a run wrote to it.
+func movedHint(err error) error {
+	if moved := (*store.MovedError)(nil); errors.As(err, &moved) {
+		return &hintError{moved, "leave it where it is until the run has ended; the same command measures what is missing"}
 	}
 	return err
 }
