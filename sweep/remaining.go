@@ -1,6 +1,9 @@
 package sweep
 
-import "path"
+import (
+	"path"
+	"slices"
+)
 
 // FinishedTrial is what an earlier sitting left of a trial.
 type FinishedTrial struct {
@@ -75,6 +78,18 @@ func (p *Plan) Only(trials []Trial, glob string) ([]Trial, error) {
 		}
 	}
 	return kept, nil
+}
+
+// Unpaired says that among trials is one of a block without a baseline among them, so that nothing of the same sitting is
+// there to compare it with.
+func (p *Plan) Unpaired(trials []Trial) bool {
+	base, baselines := p.Cells[0].Digest, map[int]bool{}
+	for _, t := range trials {
+		if t.Digest == base && (t.Copy == 1 || t.Pairs()) {
+			baselines[t.Block] = true
+		}
+	}
+	return slices.ContainsFunc(trials, func(t Trial) bool { return t.Digest != base && !baselines[t.Block] })
 }
 
 // Launches is how often a server is started for trials in the order given.

@@ -8,10 +8,15 @@ package main
 import (
 	"fmt"
 	"io"
+	"log"
 	"os"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	// What net/http has to say of a server's bytes it says there; what matters of them comes back as an error.
+	log.SetOutput(io.Discard)
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
 
 // run is the whole command: arguments and streams in, exit code out.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {

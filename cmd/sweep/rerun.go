@@ -114,6 +114,7 @@ func (a *app) rerun(r *rerunning, find func(*store.DB) ([]*again, error)) (err e
 	if r.dryRun {
 		return nil
 	}
+	a.outlivePipes()
 	ctx, stop := interruptible()
 	defer stop()
 	var total runner.Summary

@@ -74,6 +74,7 @@ func (a *app) runAll(args []string, r *running) error {
 	if r.dryRun {
 		return a.dryRun(plans, r)
 	}
+	a.outlivePipes()
 	db, err := store.Open(a.database, store.Options{Owner: "sweep " + strings.Join(a.args, " "), Warn: func(s string) { a.say("%s", s) }})
 	if err != nil {
 		return storeHint(err)
@@ -151,6 +152,9 @@ func (a *app) runOne(ctx context.Context, db *store.DB, p *sweep.Plan, r *runnin
 	if err != nil {
 		return runner.Summary{}, err
 	}
+	if r.only != "" && p.Unpaired(trials) {
+		a.say("%s: the baseline is not among them: what is measured now can be compared with it only if it is measured in the same run", p.Name)
+	}
 	return a.measure(ctx, db, p, trials, &measuring{
 		sitting: a.sitting(p, r.fresh), keepText: r.keepText, progress: r.progress, mayStart: start.mayStart(p, trials),
 	})
@@ -198,7 +202,7 @@ func (a *app) measure(ctx context.Context, db *store.DB, p *sweep.Plan, trials [
 	if runErr != nil {
 		// What was measured is worth its tables even though the run did not end well.
 		derive(db, current)
-		return summary, runErr
+		return summary, movedHint(runErr)
 	}
 	if len(trials) == 0 && rejudged == 0 {
 		a.say("%s: every trial is done", p.Name)
@@ -292,18 +296,34 @@ func (a *app) dryRun(plans []*sweep.Plan, r *running) error {
 	return nil
 }
 
-// interruptible is a context that SIGINT and SIGTERM end; a second one ends the process at once.
+// interruptible is a context that SIGINT, SIGTERM and, unless it is ignored as under nohup, SIGHUP end. A second SIGINT or
+// SIGTERM ends the process at once; a terminal that goes away may say so twice.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		<-signals
 		cancel(errInterrupted)
-		<-signals
-		os.Exit(exitInterrupted)
+		for s := range signals {
+			if s != syscall.SIGHUP {
+				os.Exit(exitInterrupted)
+			}
+		}
 	}()
 	return ctx, func() { signal.Stop(signals); cancel(nil) }
+}
+
+// outlivePipes lets a run go on when whoever read its messages or its tables has gone. The signal is caught, not ignored:
+// servers that are launched would inherit that.
+func (a *app) outlivePipes() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	if out, ok := a.stdout.(*result); ok {
+		out.goesOn = true
+	}
 }
 
 // starting decides which trials of a run may still start.

@@ -19,13 +19,16 @@ var slowly = []string{"[100, 400]", "[100]", "blocks: 2", "blocks: 1", "requests
 // TestInterrupted asks a run to end in the middle of a trial: all that ended is stored, the server is gone, and the same
 // command goes on.
 func TestInterrupted(t *testing.T) {
-	for name, signal := range map[string]os.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM} {
+	for name, signal := range map[string]os.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM, "SIGHUP": syscall.SIGHUP} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCampaign(t, slowly...)
 			p := c.run()
 			c.untilRows(20)
 			p.Process.Signal(signal)
+			if signal == syscall.SIGHUP {
+				p.Process.Signal(signal) // a shell and the kernel may both say it
+			}
 			c.exits(p, exitInterrupted)
 			if want := "sweep: interrupted: all that ended is stored, and the same command goes on\n"; !strings.HasSuffix(p.stderr.String(), want) {
 				t.Errorf("it ends with\n%s\nwant\n%s", &p.stderr, want)
