@@ -2,6 +2,7 @@ package cue
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,6 +25,10 @@ func (r *reader) definitions(instance *build.Instance) ([]*sweep.Definition, err
 	var all []*sweep.Definition
 	for _, name := range r.sweeps {
 		d, err := r.definition(name)
+		if unheld, ok := errors.AsType[Errors](err); ok {
+			found = append(found, unheld...)
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("sweep %s: %w", name, err)
 		}
@@ -50,7 +55,7 @@ func (r *reader) definition(name string) (*sweep.Definition, error) {
 	for path, into := range map[string]any{
 		"title": &d.Title, "blocks": &head.Blocks, "seed": &d.Seed, "aa": &d.AA, "judge": &d.Judge,
 	} {
-		if err := decode(v, path, into); err != nil {
+		if err := r.decode(v, path, into); err != nil {
 			return nil, err
 		}
 	}
@@ -68,11 +73,11 @@ func (r *reader) definition(name string) (*sweep.Definition, error) {
 	}); err != nil {
 		return nil, err
 	}
-	return d, decode(v, "plan.cells", &d.Cells)
+	return d, r.decode(v, "plan.cells", &d.Cells)
 }
 
-// decode reads the JSON of a value under v, if it is there.
-func decode(v cue.Value, path string, into any) error {
+// decode reads the JSON of a value under v, a sweep, if it is there.
+func (r *reader) decode(v cue.Value, path string, into any) error {
 	at := v.LookupPath(cue.ParsePath(path))
 	if !at.Exists() {
 		return nil
@@ -82,6 +87,10 @@ func decode(v cue.Value, path string, into any) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if err := json.Unmarshal(text, into); err != nil {
+		name, _ := v.Label()
+		if unheld := r.unheld(append([]string{name}, strings.Split(path, ".")...), at, err); unheld != nil {
+			return unheld
+		}
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil

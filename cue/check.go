@@ -1,9 +1,7 @@
 package cue
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,7 +10,6 @@ import (
 
 	"cuelang.org/go/cue"
 
-	"github.com/inference-sweep/sweep/schema"
 	"github.com/inference-sweep/sweep/sweep"
 )
 
@@ -33,6 +30,7 @@ func (c *cellCheck) all() {
 	c.failed, c.at = map[string]error{}, map[string]int{}
 	for i := range c.definition.Cells {
 		c.index, c.cell = i, &c.definition.Cells[i]
+		c.target()
 		c.durations()
 		c.window()
 		c.lengths()
@@ -71,6 +69,9 @@ func selectors(names []string) []cue.Selector {
 	return all
 }
 
+// longestDuration bounds each step: sums of a few of them are still times.
+const longestDuration = 365 * 24 * time.Hour
+
 // durations checks that times pass: a pause, the tail and the grace may be none at all.
 func (c *cellCheck) durations() {
 	cell := c.cell
@@ -105,6 +106,8 @@ func (c *cellCheck) durations() {
 			c.report(path, "invalid value "+strconv.Quote(positive[path])+" (not a duration)", writeDuration(positive[path], strings.Split(path, ".")))
 		case d < 0 || d == 0 && !mayBeNone:
 			c.report(path, "a duration is positive, not "+positive[path], c.insteadOfNone(path))
+		case d > longestDuration:
+			c.report(path, "is longer than a year: "+positive[path], "")
 		}
 	}
 }
@@ -130,84 +133,28 @@ func (c *cellCheck) window() {
 	}
 }
 
-// lengths checks token counts, and reads the recorded ones.
-func (c *cellCheck) lengths() {
-	prompt := c.cell.Contract.Prompt
-	shortest := c.distribution("contract.prompt.length", prompt.Length)
-	c.distribution("contract.output.length", c.cell.Contract.Output.Length)
-	if prompt.IDs.From >= prompt.IDs.To {
-		c.report("contract.prompt.ids", fmt.Sprintf("no token id is in it: from %d is not below to %d", prompt.IDs.From, prompt.IDs.To), "")
-	}
-	if prompt.Shared != nil && shortest > 0 && int64(prompt.Shared.Tokens) >= shortest {
-		c.report("contract.prompt.shared.tokens",
-			fmt.Sprintf("%d shared tokens leave nothing of a prompt of %d", prompt.Shared.Tokens, shortest),
-			"a prompt is the shared head and at least one token of its own")
-	}
-}
-
-// distribution checks one distribution of lengths and returns the shortest it gives, or its median where it has no
-// shortest, or 0 where it is not known.
-func (c *cellCheck) distribution(path string, l schema.Lengths) int64 {
-	switch {
-	case l.Uniform != nil:
-		if l.Uniform.Min > l.Uniform.Max {
-			c.report(path+".uniform", fmt.Sprintf("min %d is above max %d", l.Uniform.Min, l.Uniform.Max), "")
-		}
-		return int64(l.Uniform.Min)
-	case l.Lognormal != nil:
-		if l.Lognormal.Max > 0 && l.Lognormal.Max < l.Lognormal.Median {
-			c.report(path+".lognormal", fmt.Sprintf("max %d is below median %d", l.Lognormal.Max, l.Lognormal.Median), "")
-		}
-		return int64(l.Lognormal.Median)
-	case l.Trace != "":
-		if lengths := c.trace(path+".trace", l.Trace, false); len(lengths) > 0 {
-			return int64(slices.Min(lengths))
-		}
-		return 0
-	}
-	return int64(l.Fixed)
-}
-
-// trace reads a recording once, and reports in each cell that it cannot be used.
-func (c *cellCheck) trace(path, name string, arrivals bool) []float64 {
-	key := name + strconv.FormatBool(arrivals)
-	if _, tried := c.failed[key]; !tried {
-		numbers, err := readTrace(c.dir, name, arrivals)
-		c.failed[key] = err
-		var inside Errors
-		if errors.As(err, &inside) {
-			c.found = append(c.found, inside...)
-		}
-		if err == nil {
-			c.traces[name] = numbers
-		}
-	}
-	if err := c.failed[key]; errors.Is(err, fs.ErrNotExist) {
-		c.report(path, "there is no file "+name, "a trace's path starts at the definition's folder")
-	} else if err != nil && !errors.As(err, new(Errors)) {
-		c.report(path, err.Error(), "")
-	}
-	if c.failed[key] != nil {
-		return nil
-	}
-	return c.traces[name]
-}
-
-// prefixCache refuses a warm cache that nothing warms.
+// prefixCache refuses a warm cache that nothing warms, and a cold one that the first request warms for the rest.
 func (c *cellCheck) prefixCache() {
-	cache := c.cell.Contract.PrefixCache
+	cache, shared := c.cell.Contract.PrefixCache, c.cell.Contract.Prompt.Shared
+	if cache.Enabled && cache.State == "cold" && cache.By != "salt" && shared != nil {
+		c.report("contract.prefixCache.by", "cold by "+cache.By+" contradicts prompt.shared: after a group's first request its head is in the cache",
+			`write by: "salt", or leave prompt.shared out`)
+	}
 	if cache.State != "warm" {
 		return
 	}
 	switch {
 	case !cache.Enabled:
 		c.report("contract.prefixCache.state", "a cache that is off is never warm", "write enabled: true")
-	case c.cell.Contract.Prompt.Shared == nil:
+	case shared == nil:
 		c.report("contract.prefixCache.state", "warm needs a head that prompts share", "write prompt: shared: tokens: 896")
 	case cache.By != "salt":
 		c.report("contract.prefixCache.by", "a warm cache is made by salt, not by "+cache.By, "leave by out")
 	}
 }
+
+// leastShape is the least shape of gamma arrivals: the gaps' coefficient of variation is 32 there.
+const leastShape = 0.001
 
 // load checks what belongs to the arrival process.
 func (c *cellCheck) load() {
@@ -218,6 +165,10 @@ func (c *cellCheck) load() {
 	if open.Shape != nil && open.Arrival != "gamma" {
 		c.report("contract.load.open.shape", "belongs to gamma arrivals, and these are "+open.Arrival, `write arrival: "gamma"`)
 	}
+	if open.Shape != nil && *open.Shape < leastShape {
+		c.report("contract.load.open.shape", fmt.Sprintf("%v makes nearly all gaps 0 and a few endless", *open.Shape),
+			fmt.Sprintf("a shape is %v or more: at 0.01 the gaps' coefficient of variation is 10", leastShape))
+	}
 	if open.Trace == "" {
 		return
 	}
@@ -226,33 +177,6 @@ func (c *cellCheck) load() {
 		return
 	}
 	c.trace("contract.load.open.trace", open.Trace, true)
-}
-
-// named says where the contract names what a field of the request body would override.
-var named = map[string]string{
-	"model": "contract.model", "prompt": "contract.prompt", "messages": "contract.prompt",
-	"max_tokens": "contract.output.length", "max_completion_tokens": "contract.output.length",
-	"temperature": "contract.sampling.temperature", "top_p": "contract.sampling.topP", "top_k": "contract.sampling.topK",
-	"min_p": "contract.sampling.minP", "seed": "contract.sampling.seed", "stop": "contract.sampling.stop",
-	"ignore_eos": "contract.sampling.ignoreEOS",
-}
-
-// request refuses fields that would change what is measured behind the contract's back.
-func (c *cellCheck) request() {
-	if c.cell.Contract.Request == nil {
-		return
-	}
-	for _, field := range slices.Sorted(maps.Keys(c.cell.Contract.Request.Extra)) {
-		path := "contract.request.extra." + field
-		switch {
-		case field == "stream":
-			c.report(path, "is not this place's to set", "write contract.streaming")
-		case field == "n" || field == "best_of":
-			c.report(path, "is not to be set: a request has one answer", "leave it out")
-		case named[field] != "":
-			c.report(path, "has a name in the contract", "write "+named[field])
-		}
-	}
 }
 
 // bars refuses bars on times that an answer in one piece does not have.

@@ -26,6 +26,8 @@ func (r *reader) checkSweeps() Errors {
 	for _, name := range r.sweeps {
 		c := &sweepCheck{reader: r, name: name, value: r.root.LookupPath(cue.MakePath(cue.Str(name)))}
 		c.factors()
+		c.names()
+		c.overflow()
 		if !fromCUE && len(c.found) == 0 {
 			c.grids()
 			c.judge()
@@ -135,10 +137,7 @@ func (c *sweepCheck) factors() {
 func (c *sweepCheck) distinctLevels(factor string, values []cue.Value) {
 	names, numbers := map[string]int{}, map[string]int{}
 	for i, v := range values {
-		at := []string{"factors", factor, "baseline"}
-		if i > 0 {
-			at = []string{"factors", factor, "levels", strconv.Itoa(i - 1)}
-		}
+		at := levelPath(factor, i)
 		if v.Err() != nil || !v.IsConcrete() {
 			continue
 		}
@@ -248,7 +247,7 @@ func (c *sweepCheck) even(grid string) bool {
 
 // count refuses a sweep with more cells than its maxCells before they are made.
 func (c *sweepCheck) count() {
-	most, err := c.lookup("maxCells").Int64()
+	most, err := c.lookup("maxCells").Int(nil)
 	if err != nil {
 		return
 	}
@@ -267,8 +266,8 @@ func (c *sweepCheck) count() {
 		}
 		cells.Add(cells, product)
 	}
-	if cells.Cmp(big.NewInt(most)) > 0 {
-		c.report(fmt.Sprintf("%v cells, and maxCells is %d", cells, most), "fewer levels, or a larger maxCells on purpose")
+	if cells.Cmp(most) > 0 {
+		c.report(fmt.Sprintf("%v cells, and maxCells is %v", cells, most), "fewer levels, or a larger maxCells on purpose")
 	}
 }
 

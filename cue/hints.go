@@ -153,8 +153,11 @@ func bound(f fault) (message, hint string) {
 	if hint = hintFor(f.path); hint == "" {
 		return f.text, ""
 	}
-	return "invalid value " + f.args[0], hint
+	return "invalid value " + withPassword.ReplaceAllString(f.args[0], "://…@"), hint
 }
+
+// withPassword finds what stands before the host of a URL.
+var withPassword = regexp.MustCompile(`://[^/\s]*@`)
 
 // unfit is the message for a value that a validator refuses.
 func unfit(f fault) (message, hint string) {
@@ -193,6 +196,9 @@ func writeDuration(given string, at []string) string {
 		unit = unit[:1]
 	default:
 		return `a duration reads "150ms" or "1m30s"`
+	}
+	if given == strconv.Quote(number+unit) || given == number+unit {
+		return "a duration is at most a year, as in \"8760h\"" // well written, and too long for a time
 	}
 	return fmt.Sprintf("write %q", number+unit)
 }

@@ -321,3 +321,23 @@ func TestNotDefinitions(t *testing.T) {
 		}
 	}
 }
+
+// TestTraceWithoutEnd: a recording is read up to a bound, and a pipe is not waited for.
+func TestTraceWithoutEnd(t *testing.T) {
+	t.Chdir(t.TempDir())
+	line := append(bytes.Repeat([]byte(" "), maxLineBytes/2), '\n')
+	writeFile(t, "long.txt", string(bytes.Repeat(line, maxTraceBytes/len(line)+1)))
+	if _, err := readTrace(".", "long.txt", false); err == nil || !strings.Contains(err.Error(), "long.txt: more than 64 MiB; ") {
+		t.Error(err)
+	}
+	pipe, err := exec.LookPath("mkfifo")
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := exec.Command(pipe, "pipe").Run(); err != nil {
+		t.Skip(err)
+	}
+	if _, err := readTrace(".", "pipe", true); err == nil || !strings.Contains(err.Error(), "a pipe or a device") {
+		t.Error(err)
+	}
+}

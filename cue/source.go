@@ -1,10 +1,13 @@
 package cue
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"cuelang.org/go/cue/ast"
@@ -67,6 +70,9 @@ func (s *source) wrapData(path string) error {
 		return fmt.Errorf("reading the definition: %w", err)
 	}
 	value, err := dataValue(path, text)
+	if wrong, ok := errors.AsType[Errors](err); ok {
+		return wrong
+	}
 	if err != nil {
 		return syntaxErrors(relative(path), err)
 	}
@@ -87,6 +93,10 @@ func (s *source) wrapData(path string) error {
 
 // dataValue is the expression that a YAML or JSON text stands for.
 func dataValue(path string, text []byte) (ast.Expr, error) {
+	empty := Errors{{File: relative(path), Message: "there is nothing in it", Hint: "a sweep has factors, contract, target, warmup and measure"}}
+	if hasNothing(text) {
+		return nil, empty
+	}
 	if filepath.Ext(path) == ".json" {
 		return json.Extract(path, text)
 	}
@@ -94,9 +104,9 @@ func dataValue(path string, text []byte) (ast.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(file.Decls) == 1 {
-		if embedded, ok := file.Decls[0].(*ast.EmbedDecl); ok {
-			return embedded.Expr, nil
+	for _, decl := range file.Decls {
+		if embedded, ok := decl.(*ast.EmbedDecl); ok {
+			return embedded.Expr, severalDocuments(path, embedded.Expr)
 		}
 	}
 	body := &ast.StructLit{}
@@ -106,6 +116,27 @@ func dataValue(path string, text []byte) (ast.Expr, error) {
 		}
 	}
 	return body, nil
+}
+
+// hasNothing says that a data file has remarks in it at most, or says itself that it has nothing.
+func hasNothing(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] != '#' && !slices.Contains([]string{"---", "null", "~"}, string(line)) {
+			return false
+		}
+	}
+	return true
+}
+
+// severalDocuments refuses a YAML text of several documents, which parses as a list that is written nowhere.
+func severalDocuments(path string, x ast.Expr) error {
+	list, ok := x.(*ast.ListLit)
+	if !ok || list.Lbrack.IsValid() || len(list.Elts) < 2 {
+		return nil
+	}
+	p := Problem{File: relative(path), Message: "several documents in it", Hint: "a data file holds one sweep: give each its own"}
+	return Errors{p.at(list.Elts[1].Pos())}
 }
 
 // load parses the definition with its imports, setting tags. Without expansion, the schema's plan is left out.

@@ -2,12 +2,23 @@ package cue
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+)
+
+const (
+	// maxTraceBytes bounds a recording: it is kept whole in every plan.
+	maxTraceBytes = 64 << 20
+	// maxLineBytes bounds a line of it, which is a number or a remark.
+	maxLineBytes = 4 << 10
+	// maxArrivalS is far beyond any clock, and times below it can still be told apart.
+	maxArrivalS = 1e12
 )
 
 // readTrace reads recorded numbers, one a line; blank lines and lines that begin with # are none. Lengths are whole
@@ -17,43 +28,85 @@ func readTrace(dir, name string, arrivals bool) ([]float64, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, name)
 	}
-	file, err := os.Open(path)
+	file, err := openTrace(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	var numbers []float64
-	lines := bufio.NewScanner(file)
-	for n := 1; lines.Scan(); n++ {
+	wrong := func(line int, what string) error {
+		return Errors{{File: relative(path), Line: line, Col: 1, Message: what}}
+	}
+	rest := &io.LimitedReader{R: file, N: maxTraceBytes + 1}
+	lines := bufio.NewScanner(rest)
+	lines.Buffer(nil, maxLineBytes)
+	n := 1
+	for ; lines.Scan(); n++ {
 		text := strings.TrimSpace(lines.Text())
 		if text == "" || strings.HasPrefix(text, "#") {
 			continue
 		}
-		wrong := func(what string) error {
-			return Errors{{File: relative(path), Line: n, Col: 1, Message: what}}
+		previous := math.Inf(-1)
+		if len(numbers) > 0 {
+			previous = numbers[len(numbers)-1]
 		}
-		x, err := strconv.ParseFloat(text, 64)
-		switch {
-		case err != nil || math.IsNaN(x) || math.IsInf(x, 0):
-			return nil, wrong(fmt.Sprintf("%q is no number", text))
-		case arrivals && x < 0:
-			return nil, wrong("an arrival before the start: " + text)
-		case arrivals && len(numbers) > 0 && x < numbers[len(numbers)-1]:
-			return nil, wrong("arrivals go back in time: " + text)
-		case !arrivals && (x < 1 || x != math.Trunc(x)):
-			return nil, wrong("a length is a whole number of tokens, 1 or more: " + text)
+		x, what := traceNumber(text, previous, arrivals)
+		if what != "" {
+			return nil, wrong(n, what)
 		}
 		numbers = append(numbers, x)
 	}
-	if err := lines.Err(); err != nil {
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, wrong(n, fmt.Sprintf("a line of more than %d bytes: each number has a line of its own", maxLineBytes))
+	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", relative(path), err)
-	}
-	least := 1
-	if arrivals {
-		least = 2
-	}
-	if len(numbers) < least || arrivals && numbers[len(numbers)-1] == numbers[0] {
+	case rest.N <= 0:
+		return nil, Errors{{File: relative(path), Message: fmt.Sprintf("more than %d MiB", maxTraceBytes>>20), Hint: "record fewer numbers: they are replayed over and over"}}
+	case tooFew(numbers, arrivals):
 		return nil, Errors{{File: relative(path), Message: "too few numbers in it", Hint: "one a line; arrivals need two different ones"}}
 	}
 	return numbers, nil
+}
+
+// openTrace opens what can be read to its end: opening a pipe would wait for whoever writes to it.
+func openTrace(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is a folder, a pipe or a device: a trace is a file of numbers, one a line", relative(path))
+	}
+	return os.Open(path)
+}
+
+func tooFew(numbers []float64, arrivals bool) bool {
+	if !arrivals {
+		return len(numbers) == 0
+	}
+	return len(numbers) < 2 || numbers[len(numbers)-1] == numbers[0]
+}
+
+// traceNumber reads one line, and says what is wrong with it.
+func traceNumber(text string, previous float64, arrivals bool) (x float64, wrong string) {
+	x, err := strconv.ParseFloat(text, 64)
+	if len(text) > 40 {
+		text = text[:40] + "…"
+	}
+	switch {
+	case err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(x):
+		return 0, fmt.Sprintf("%q is no number", text)
+	case arrivals && x < 0:
+		return 0, "an arrival before the start: " + text
+	case arrivals && x > maxArrivalS:
+		return 0, fmt.Sprintf("an arrival later than %.0e s: %s", float64(maxArrivalS), text)
+	case arrivals && x < previous:
+		return 0, "arrivals go back in time: " + text
+	case !arrivals && (x < 1 || x != math.Trunc(x)):
+		return 0, "a length is a whole number of tokens, 1 or more: " + text
+	case !arrivals && x > maxTokens:
+		return 0, fmt.Sprintf("%s tokens: no model takes more than %d", text, maxTokens)
+	}
+	return x, ""
 }

@@ -113,7 +113,7 @@ func subjectOf(cell *sweep.PlanCell) string {
 		return "server of cell " + cell.Name()
 	}
 	subject := cell.Cell.Target
-	if base, err := target.BaseURL(subject); err == nil {
+	if base, err := sweep.BaseURL(subject); err == nil {
 		subject = base
 	}
 	if cell.Cell.Contract.Endpoint == "chat" {

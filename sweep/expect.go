@@ -37,7 +37,11 @@ func meanLength(l schema.Lengths) float64 {
 	case l.Uniform != nil:
 		return float64(l.Uniform.Min+l.Uniform.Max) / 2
 	case l.Lognormal != nil:
-		return float64(l.Lognormal.Median) * math.Exp(l.Lognormal.Sigma*l.Lognormal.Sigma/2)
+		mean := float64(l.Lognormal.Median) * math.Exp(l.Lognormal.Sigma*l.Lognormal.Sigma/2)
+		if l.Lognormal.Max > 0 {
+			mean = min(mean, float64(l.Lognormal.Max))
+		}
+		return mean
 	}
 	return guessedTraceMean
 }
@@ -59,12 +63,14 @@ func expectedRatePerS(c *Cell) float64 {
 }
 
 // expectedRequests is the number of requests expected to be due in a trial's window.
-func expectedRequests(c *Cell) int {
+func expectedRequests(c *Cell) int { return int(min(math.Round(expectedDue(c)), 1<<53)) }
+
+func expectedDue(c *Cell) float64 {
 	if c.Measure.Requests > 0 {
-		return int(c.Measure.Requests)
+		return float64(c.Measure.Requests)
 	}
 	due := expectedRatePerS(c) * Duration(c.Measure.Duration).Seconds()
-	return max(int(math.Round(due)), int(c.Measure.MinRequests))
+	return max(due, float64(c.Measure.MinRequests))
 }
 
 // expectedTrialS is how long one trial is expected to take, in seconds, and how many requests it sends in all.

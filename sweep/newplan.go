@@ -38,7 +38,10 @@ func NewPlan(d *Definition, render Rendering) (*Plan, error) {
 	firstWith := map[string]int{}
 	for i := range d.Cells {
 		cell := PlanCell{Cell: d.Cells[i]}
-		var err error
+		err := p.bounded(&cell)
+		if err != nil {
+			return nil, err
+		}
 		if leaves[i], err = CountedLeaves(cell.Cell.Raw); err != nil {
 			return nil, err
 		}
@@ -94,8 +97,19 @@ func (p *Plan) render(render Rendering) error {
 }
 
 func (p *Plan) refuse(cell *PlanCell, message, hint string) error {
+	return p.refuseAt(cell, "", message, hint)
+}
+
+// refuseAt refuses a cell for what it has at a leaf, which its factor may have moved there.
+func (p *Plan) refuseAt(cell *PlanCell, leaf, message, hint string) error {
 	position := ""
-	if p.Position != nil && cell.Factor() != "" {
+	switch {
+	case p.Position == nil:
+	case cell.Factor() == "":
+		position = p.Position(leaf)
+	case cell.Cell.Level == nil:
+		position = p.Position("grids." + cell.Factor())
+	default:
 		position = p.Position("factors." + cell.Factor())
 	}
 	return &PlanError{Position: position, Message: fmt.Sprintf("sweep %s: cell %s: %s", p.Name, cell.Name(), message), Hint: hint}

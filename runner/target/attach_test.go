@@ -414,28 +414,6 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-func TestBaseURL(t *testing.T) {
-	for target, want := range map[string]string{
-		"http://h:8000":             "http://h:8000",
-		"http://h:8000/":            "http://h:8000",
-		"http://h:8000/v1":          "http://h:8000",
-		"https://h/proxy/v1/":       "https://h/proxy",
-		"http://[::1]:8000/v1":      "http://[::1]:8000",
-		"http://h/v1/engines":       "http://h/v1/engines",
-		"http://user:secret@h:8000": "",
-		"http://h/?a=b":             "",
-		"http:///v1":                "",
-	} {
-		got, err := BaseURL(target)
-		if got != want || (err == nil) != (want != "") {
-			t.Errorf("%s: %q, %v", target, got, err)
-		}
-		if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("%v tells the password", err)
-		}
-	}
-}
-
 func TestOtherHostsAreForLater(t *testing.T) {
 	_, err := Open(t.Context(), cellOf(t, "ssh://h100-01", "vllm"), Deps{})
 	if err == nil || !strings.HasPrefix(err.Error(), "target: ") || !strings.Contains(err.Error(), "not launched yet") {

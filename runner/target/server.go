@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -152,8 +151,10 @@ func newServer(c *sweep.PlanCell, d Deps) (*Server, error) {
 		return s, err
 	}
 	if s.Launch.Attached {
-		s.Base, err = BaseURL(cell.Target)
-		return s, err
+		if s.Base, err = sweep.BaseURL(cell.Target); err != nil {
+			return s, fmt.Errorf("target: %w", err)
+		}
+		return s, nil
 	}
 	if s.Launch.Command = slices.Clone(c.Command); len(c.Command) == 0 {
 		s.Launch.Command, err = engine.Command(cell)
@@ -185,24 +186,6 @@ func ModelName(c *sweep.Cell) string {
 		return c.Contract.Model.Adapter.Id
 	}
 	return c.Contract.Model.Id
-}
-
-// BaseURL is the base that a URL target means: a trailing slash or /v1 is dropped.
-func BaseURL(target string) (string, error) {
-	u, err := url.Parse(target)
-	if err != nil {
-		return "", fmt.Errorf("target: %w", err)
-	}
-	switch {
-	case u.Host == "":
-		return "", fmt.Errorf("target: %s names no host", target)
-	case u.User != nil:
-		return "", errors.New("target: a URL with a password in it would be recorded: name the key as server.key")
-	case u.RawQuery != "" || u.Fragment != "":
-		return "", fmt.Errorf("target: %s is more than a base URL", target)
-	}
-	u.Path = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1"), "/")
-	return u.String(), nil
 }
 
 // Header is one header of a request.
