@@ -6,6 +6,7 @@
 package load
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -51,34 +52,86 @@ func Draw(cell *sweep.Cell, seed int64, block int, traces map[string][]float64) 
 	if err != nil {
 		return nil, err
 	}
+	most, err := mostSlots(cell)
+	if err != nil {
+		return nil, err
+	}
 	s := &Schedule{}
-	first := s.drawWarmup(cell.Warmup, warmup, open.Rate)
-	s.drawMeasured(cell, measure, open.Rate, first)
+	first, err := s.drawWarmup(cell.Warmup, warmup, &arrivals{warmup.gap, open.Rate, most})
+	if err == nil {
+		err = s.drawMeasured(cell, measure, &arrivals{measure.gap, open.Rate, most}, first)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cell %s: %w", cell.Name(), err)
+	}
 	return s, nil
+}
+
+const (
+	// maxExpected bounds the slots that memory is to hold: twice what a plan takes, since a number and a time, which end
+	// a phase together, are added up here.
+	maxExpected = 40_000_000
+	// maxScheduleS keeps due times far from the end of what an int64 of nanoseconds counts.
+	maxScheduleS = 2 * 365 * 24 * 3600.0
+)
+
+// mostSlots is how many requests of a phase are too many to be chance: many more than a cell's times and rate lead to
+// expect.
+func mostSlots(cell *sweep.Cell) (int, error) {
+	w, m := cell.Warmup, cell.Measure
+	times := sweep.Duration(w.Duration).Seconds() + sweep.Duration(m.Duration).Seconds() + sweep.Duration(cell.Tail).Seconds()
+	expected := times*cell.Contract.Load.Open.Rate + float64(m.Requests) + float64(m.MinRequests)
+	if w.Requests != nil {
+		expected += float64(*w.Requests)
+	}
+	if !(expected <= maxExpected) {
+		return 0, fmt.Errorf("cell %s: a schedule of %.3g requests: the most is %d", cell.Name(), expected, maxExpected)
+	}
+	return 2*int(expected) + 1_000_000, nil
+}
+
+// arrivals counts the time of one phase's requests.
+type arrivals struct {
+	gap      func() float64 // mean 1
+	ratePerS float64
+	left     int
+}
+
+// after is when the request after one at atS is due, or an error where the schedule has no end: gaps that round to
+// nothing, or of years.
+func (a *arrivals) after(atS float64) (float64, error) {
+	atS += a.gap() / a.ratePerS
+	a.left--
+	if a.left < 0 || !(atS <= maxScheduleS) { // NaN is no time either
+		return 0, errors.New("the arrivals have no end: their gaps are nothing, or years")
+	}
+	return atS, nil
 }
 
 // drawWarmup draws the warm-up and T0. It returns whether the first measured request is due at T0 itself, which it is
 // where the warm-up is a number of requests; where it is a time, the first gap follows T0.
-func (s *Schedule) drawWarmup(w schema.Warmup, from *stream, ratePerS float64) (firstAtT0 bool) {
+func (s *Schedule) drawWarmup(w schema.Warmup, from *stream, arriving *arrivals) (firstAtT0 bool, err error) {
 	limitNS := int64(sweep.Duration(w.Duration))
 	requests := int64(math.MaxInt64)
 	if w.Requests != nil {
 		requests = *w.Requests
 	}
 	if w.Requests != nil && *w.Requests == 0 && limitNS == 0 {
-		return false
+		return false, nil
 	}
 	at := 0.0
 	for i := 0; ; i++ {
-		at += from.gap() / ratePerS
+		if at, err = arriving.after(at); err != nil {
+			return false, err
+		}
 		due := seconds(at)
 		if limitNS > 0 && due >= limitNS {
 			s.T0NS = limitNS
-			return false
+			return false, nil
 		}
 		if int64(i) == requests {
 			s.T0NS = due
-			return true
+			return true, nil
 		}
 		s.add(due, sweep.PhaseWarmup, i, from)
 		s.Warmup++
@@ -86,14 +139,16 @@ func (s *Schedule) drawWarmup(w schema.Warmup, from *stream, ratePerS float64) (
 }
 
 // drawMeasured draws the window and the load that is kept up after it.
-func (s *Schedule) drawMeasured(cell *sweep.Cell, from *stream, ratePerS float64, firstAtT0 bool) {
+func (s *Schedule) drawMeasured(cell *sweep.Cell, from *stream, arriving *arrivals, firstAtT0 bool) (err error) {
 	m := cell.Measure
 	tailNS := int64(sweep.Duration(cell.Tail))
 	s.T1NS = sweep.None
 	at, previous := 0.0, s.T0NS
 	for i := 0; ; i++ {
 		if i > 0 || !firstAtT0 {
-			at += from.gap() / ratePerS
+			if at, err = arriving.after(at); err != nil {
+				return err
+			}
 		}
 		due := s.T0NS + seconds(at)
 		if s.T1NS == sweep.None {
@@ -101,7 +156,7 @@ func (s *Schedule) drawMeasured(cell *sweep.Cell, from *stream, ratePerS float64
 			previous = due
 		}
 		if s.T1NS != sweep.None && due >= s.T1NS+tailNS {
-			return
+			return nil
 		}
 		phase := sweep.PhaseMeasure
 		if s.T1NS != sweep.None && due >= s.T1NS {

@@ -187,3 +187,24 @@ func BenchmarkDraw(b *testing.B) {
 		draw(b, c, 1)
 	}
 }
+
+// TestDrawEnds: a schedule without an end is an error, soon, whatever got past the plan.
+func TestDrawEnds(t *testing.T) {
+	tiny := math.SmallestNonzeroFloat64
+	for name, change := range map[string]func(*sweep.Cell){
+		"gaps that round to nothing": func(c *sweep.Cell) { c.Contract.Load.Open.Rate = 1e300 },
+		"no rate":                    func(c *sweep.Cell) { c.Contract.Load.Open.Rate = 0 },
+		"a rate of nearly nothing":   func(c *sweep.Cell) { c.Contract.Load.Open.Rate = tiny },
+		"gaps of ages":               func(c *sweep.Cell) { c.Contract.Load.Open.Rate, c.Measure = 1e-9, schema.Measure{Requests: 10} },
+		"no gaps at all": func(c *sweep.Cell) {
+			c.Contract.Load.Open.Arrival, c.Contract.Load.Open.Shape = "gamma", &tiny
+		},
+		"a tail of ages": func(c *sweep.Cell) { c.Contract.Load.Open.Rate, c.Tail = 1e6, "8760h" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s, err := load.Draw(openCell(8, change), 1, 1, nil); err == nil {
+				t.Errorf("%d slots until %d ns, and no error", len(s.Slots), s.T1NS)
+			}
+		})
+	}
+}
