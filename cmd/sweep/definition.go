@@ -45,6 +45,9 @@ func (a *app) plans(paths []string, r *reading) ([]*sweep.Plan, error) {
 	if r.blocksSet && (r.blocks < 1 || r.blocks > maxBlocks) {
 		return nil, usage(fmt.Sprintf("--blocks %d: a sweep has 1 to %d blocks", r.blocks, maxBlocks), "")
 	}
+	if r.options.Timeout < 0 {
+		return nil, usage(fmt.Sprintf("--eval-timeout %v: a bound is a positive time", r.options.Timeout), "for example: --eval-timeout 2m")
+	}
 	var plans []*sweep.Plan
 	for _, path := range paths {
 		definitions, err := cue.Load(path, r.options)

@@ -133,8 +133,12 @@ func unfitWords(unfit []sweep.Trial) string {
 	return fmt.Sprintf("%s would be left over, of %s", plural(len(unfit), "trial"), strings.Join(cells, ", "))
 }
 
-// clock is a duration to the second, as "1 h 20 min".
+// clock is a duration to the second, as "1 h 20 min". Above 1,000 hours it is in days, since a time.Duration ends at 292
+// years.
 func clock(seconds float64) string {
+	if days := seconds / (24 * time.Hour).Seconds(); days > 1000.0/24 {
+		return plain(&days, significant2).String() + " days"
+	}
 	d := time.Duration(seconds * float64(time.Second)).Round(time.Second)
 	switch {
 	case d >= time.Hour:

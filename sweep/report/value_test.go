@@ -115,3 +115,14 @@ func TestLettersDiffer(t *testing.T) {
 		t.Error(letter(0), letter(25), letter(26))
 	}
 }
+
+// TestClock: no time is too long to print.
+func TestClock(t *testing.T) {
+	for seconds, want := range map[float64]string{
+		59: "59 s", 3700: "1 h 1 min", 72 * 3600: "72 h 0 min", 42 * 24 * 3600: "42 days", 5.2e11: "6018519 days",
+	} {
+		if got := clock(seconds); got != want {
+			t.Errorf("%v s: %s, not %s", seconds, got, want)
+		}
+	}
+}
