@@ -193,7 +193,11 @@ func TestSteadyWarmup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &bench{serve: takes(time.Millisecond)}
 		d := b.drive(time.Second)
-		d.Steady = func() bool { return len(b.rows) >= 10 }
+		d.Steady = func() bool {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return len(b.rows) >= 10
+		}
 		s := draw(t, openCell(100, func(c *sweep.Cell) { c.Warmup.Duration = "10s" }), 1)
 		out, err := d.Open(t.Context(), s, 0)
 		if err != nil || out.SteadyNS == sweep.None || out.T0NS != out.SteadyNS || out.T1NS-out.T0NS != s.T1NS-s.T0NS {
