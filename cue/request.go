@@ -96,7 +96,10 @@ func (c *cellCheck) header(name string, value any) {
 	if !aToken.MatchString(name) {
 		return
 	}
-	if why, ok := reserved[strings.ToLower(name)]; ok {
+	// A scheme other than the bearer's has no other place; as a secret it is recorded nowhere.
+	_, plain := value.(string)
+	schemed := strings.EqualFold(name, "authorization") && !plain && c.cell.Server.Key == nil
+	if why, ok := reserved[strings.ToLower(name)]; ok && !schemed {
 		c.report(path, "is not this place's to set: "+why[0], why[1])
 		return
 	}
