@@ -10,8 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/inference-sweep/sweep/sweep"
 )
 
 // Config says how a server is reached. The zero value of everything but Base is usable.
@@ -54,18 +52,6 @@ type Request struct {
 	Stream bool
 	// GraceUsage says that usage was asked for: a stream that ends without it is marked no-usage.
 	GraceUsage bool
-}
-
-// NewRecord returns a row of which nothing is known yet: every number that may be missing is None.
-func NewRecord() sweep.Request {
-	return sweep.Request{
-		SentNS: sweep.None, QueueNS: sweep.None, DialNS: sweep.None,
-		WrittenNS: sweep.None, TTFBNS: sweep.None, FirstTokenNS: sweep.None, AnswerNS: sweep.None,
-		LastTokenNS: sweep.None, EndNS: sweep.None, ServerQueueNS: sweep.None,
-		InputAsked: sweep.None, InputTokens: sweep.None, OutputAsked: sweep.None, OutputTokens: sweep.None,
-		FirstTokens: sweep.None, CachedTokens: sweep.None, ReasoningTokens: sweep.None,
-		HTTPStatus: sweep.None, RetryAfterNS: sweep.None,
-	}
 }
 
 // Client sends requests to one server and keeps its connections. It is safe for concurrent use.

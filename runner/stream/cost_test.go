@@ -104,10 +104,10 @@ func tapeClient(t testing.TB, wire []byte, piece int) *Client {
 func TestRequestsHardlyAllocate(t *testing.T) {
 	for _, tokens := range []int{10, 1000} {
 		c, epoch, req := tapeClient(t, wholeStream(tokens), 240), time.Now(), chatRequest()
-		rec, n := NewRecord(), 1e9
+		rec, n := newRecord(), 1e9
 		for range 30 { // the pools of the race detector forget on purpose
 			n = min(n, testing.AllocsPerRun(1, func() {
-				rec = NewRecord()
+				rec = newRecord()
 				c.Do(context.Background(), epoch, req, &rec)
 			}))
 		}
@@ -151,7 +151,7 @@ func BenchmarkRequest(b *testing.B) {
 	c, epoch, req := tapeClient(b, wholeStream(tokens), 240), time.Now(), chatRequest()
 	b.ReportAllocs()
 	for b.Loop() {
-		rec := NewRecord()
+		rec := newRecord()
 		c.Do(context.Background(), epoch, req, &rec)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/tokens, "ns/event")

@@ -97,7 +97,7 @@ func BenchmarkProcessorTime(b *testing.B) {
 	for _, streams := range []int{50, 200} {
 		b.Run(fmt.Sprintf("client/%d", streams), func(b *testing.B) {
 			paced(b, streams, func() {
-				rec := NewRecord()
+				rec := newRecord()
 				if c.Do(context.Background(), time.Now(), chatRequest(), &rec); rec.Status != sweep.RequestOK || rec.Chunks != paceTokens {
 					b.Errorf("%s", summary(&rec, false))
 				}

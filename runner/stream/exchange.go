@@ -62,7 +62,7 @@ func (c *Client) Do(ctx context.Context, epoch time.Time, req *Request, rec *swe
 
 func (x *exchange) do(ctx context.Context) {
 	rec := x.rec
-	rec.RequestID, rec.ConnNew, rec.DialNS = x.req.ID, false, 0
+	rec.RequestID, rec.ConnNew, rec.DialNS, rec.Chunks = x.req.ID, false, 0, 0
 	if err := x.build(); err != nil {
 		conclude(rec, Ending{sweep.ErrNotSent, err.Error()})
 		return

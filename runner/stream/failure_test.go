@@ -67,7 +67,7 @@ func TestTLS(t *testing.T) {
 		c := mustClient(t, Config{Base: "https://server.test/v1", Dial: dial, TLS: &tls.Config{RootCAs: pool}, Timeouts: usualTimeouts, KeepText: true})
 		epoch := time.Now()
 		for i := range 20 {
-			rec := NewRecord()
+			rec := newRecord()
 			c.Do(context.Background(), epoch, chatRequest(), &rec)
 			if got := summary(&rec, true); got != s0Row {
 				t.Errorf("got  %s\nwant %s", got, s0Row)
@@ -126,7 +126,7 @@ func TestDialFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := mustClient(t, Config{Base: "http://server.test", Dial: c.dial, Timeouts: usualTimeouts})
-				rec := NewRecord()
+				rec := newRecord()
 				client.Do(context.Background(), time.Now(), chatRequest(), &rec)
 				if rec.Status != sweep.RequestFailed || rec.Error != c.want || rec.DialNS != c.ms*1e6 || rec.SentNS != sweep.None || rec.EndNS != sweep.None {
 					t.Errorf("%s %q after %s ms, sent %s", rec.Error, rec.ErrorMessage, ms(rec.DialNS), number(rec.SentNS))
@@ -147,7 +147,7 @@ func TestRefusedForReal(t *testing.T) {
 	}
 	_ = l.Close()
 	c := mustClient(t, Config{Base: "http://" + l.Addr().String(), Timeouts: usualTimeouts})
-	rec := NewRecord()
+	rec := newRecord()
 	c.Do(context.Background(), time.Now(), chatRequest(), &rec)
 	if rec.Error != sweep.ErrConnect || !rec.ConnNew {
 		t.Errorf("%s %q", rec.Error, rec.ErrorMessage)
@@ -180,7 +180,7 @@ func TestTLSFailures(t *testing.T) {
 					return a, nil
 				}
 				c := mustClient(t, Config{Base: "https://server.test", Dial: dial, Timeouts: usualTimeouts})
-				rec := NewRecord()
+				rec := newRecord()
 				c.Do(context.Background(), time.Now(), chatRequest(), &rec)
 				if rec.Error != sweep.ErrTLS || rec.SentNS != sweep.None {
 					t.Errorf("%s %q", rec.Error, rec.ErrorMessage)

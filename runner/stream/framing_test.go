@@ -55,7 +55,7 @@ func standsAlone(value string) bool {
 
 // facts of an answer in words.
 func rowOf(d *Decoder) string {
-	rec := NewRecord()
+	rec := newRecord()
 	d.Fill(&rec, Ending{})
 	return summary(&rec, false)
 }
@@ -208,7 +208,7 @@ func TestTimeOfAnEvent(t *testing.T) {
 		d.Feed(int64(10*i), []byte(part))
 	}
 	d.End(1000, true)
-	rec := NewRecord()
+	rec := newRecord()
 	d.Fill(&rec, Ending{})
 	var got []string
 	for c := range sweep.Chunks(rec.ChunkLog) {

@@ -263,7 +263,7 @@ func TestFloodLeavesTurns(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		defer close(over)
-		rec, req := NewRecord(), chatRequest()
+		rec, req := newRecord(), chatRequest()
 		req.Body = []byte(`"flood"`)
 		if c.Do(ctx, time.Now(), req, &rec); rec.Error != sweep.ErrCancelled || rec.Chunks == 0 {
 			t.Errorf("the flood: %s, %d events", rec.Error, rec.Chunks)
@@ -273,7 +273,7 @@ func TestFloodLeavesTurns(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	for range 20 {
-		rec := NewRecord()
+		rec := newRecord()
 		c.Do(context.Background(), time.Now(), chatRequest(), &rec)
 		mustBeOK(t, &rec)
 	}
@@ -306,7 +306,7 @@ func TestLongRequestToSlowReader(t *testing.T) {
 	req := chatRequest()
 	req.Body = bytes.Repeat([]byte(" "), size)
 	for range 2 {
-		rec := NewRecord()
+		rec := newRecord()
 		c.Do(context.Background(), time.Now(), req, &rec)
 		mustBeOK(t, &rec)
 	}

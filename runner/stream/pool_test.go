@@ -125,7 +125,7 @@ func TestStaleConnections(t *testing.T) {
 			})
 			client := mustClient(t, Config{Base: "http://" + l.Addr().String(), Timeouts: usualTimeouts})
 			for i, want := range c.want {
-				rec := NewRecord()
+				rec := newRecord()
 				client.Do(context.Background(), time.Now(), chatRequest(), &rec)
 				got := rec.Status
 				if rec.Error != "" {
@@ -205,7 +205,7 @@ func TestConnectionsOverTCP(t *testing.T) {
 	for range 64 {
 		workers.Go(func() {
 			for left.Add(-1) >= 0 {
-				rec := NewRecord()
+				rec := newRecord()
 				c.Do(context.Background(), epoch, chatRequest(), &rec)
 				if rec.Status != sweep.RequestOK || rec.Chunks != 3 || rec.OutputTokens != 3 {
 					bad.Add(1)
@@ -250,7 +250,7 @@ func TestWarm(t *testing.T) {
 		var all sync.WaitGroup
 		for range 200 {
 			all.Go(func() {
-				rec := NewRecord()
+				rec := newRecord()
 				c.Do(context.Background(), epoch, chatRequest(), &rec)
 				if rec.ConnNew || rec.SentNS != 0 || rec.FirstTokenNS != 100e6 {
 					t.Errorf("new connection %t, sent %s ms, first token %s ms", rec.ConnNew, ms(rec.SentNS), ms(rec.FirstTokenNS))
@@ -286,7 +286,7 @@ func TestWarmOverTCP(t *testing.T) {
 		return new(net.Dialer).DialContext(ctx, network, addr)
 	}
 	c := mustClient(t, Config{Base: "http://" + l.Addr().String(), Dial: slow, Timeouts: usualTimeouts})
-	rec := NewRecord()
+	rec := newRecord()
 	c.Do(context.Background(), time.Now(), chatRequest(), &rec)
 	if !rec.ConnNew || rec.DialNS < 20e6 || rec.SentNS < rec.DialNS || rec.Status != sweep.RequestOK {
 		t.Errorf("new connection %t, dial %s ms, sent %s ms", rec.ConnNew, ms(rec.DialNS), ms(rec.SentNS))

@@ -59,7 +59,7 @@ func TestWrittenTime(t *testing.T) {
 			c := mustClient(t, Config{Base: "http://server.test", Dial: dial, Timeouts: usualTimeouts})
 			req := chatRequest()
 			req.Body = []byte(strings.Repeat("x", size))
-			rec := NewRecord()
+			rec := newRecord()
 			c.Do(context.Background(), time.Now(), req, &rec)
 			if rec.WrittenNS != want || rec.TTFBNS != want || rec.Status != sweep.RequestOK {
 				t.Errorf("%d bytes: written %s ms, first byte %s ms, %s", size, ms(rec.WrittenNS), ms(rec.TTFBNS), rec.Error)
@@ -99,7 +99,7 @@ func TestEarlyAnswer(t *testing.T) {
 	check := func(t *testing.T, c *Client, size int) {
 		req := chatRequest()
 		req.Body = bytes.Repeat([]byte("x"), size)
-		rec := NewRecord()
+		rec := newRecord()
 		c.Do(context.Background(), time.Now(), req, &rec)
 		if rec.Error != sweep.ErrHTTP || rec.HTTPStatus != 413 || rec.ErrorMessage != "no room" || rec.WrittenNS != sweep.None {
 			t.Errorf("%s %q, status %s, written %s", rec.Error, rec.ErrorMessage, number(rec.HTTPStatus), number(rec.WrittenNS))
@@ -141,7 +141,7 @@ func TestRequestNotRead(t *testing.T) {
 			c := mustClient(t, Config{Base: "http://server.test", Dial: dial, Timeouts: timeouts})
 			req := chatRequest()
 			req.Body = []byte(strings.Repeat("x", size))
-			rec := NewRecord()
+			rec := newRecord()
 			c.Do(context.Background(), time.Now(), req, &rec)
 			want := sweep.ErrStalled
 			if timeouts.Idle == 0 {

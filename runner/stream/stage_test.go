@@ -74,7 +74,14 @@ func chatRequest() *Request {
 
 // send makes one request and returns its row.
 func (st *stage) send(ctx context.Context, req *Request) *sweep.Request {
-	rec := NewRecord()
+	rec := newRecord()
 	st.Do(ctx, st.epoch, req, &rec)
 	return &rec
+}
+
+// newRecord is a row of which nothing is known yet, due at the epoch.
+func newRecord() sweep.Request {
+	r := *sweep.NewRequest()
+	r.DueNS = 0
+	return r
 }
