@@ -82,11 +82,6 @@ func (db *DB) StartTrial(t *sweep.TrialRecord) error {
 	return nil
 }
 
-// UpdateTrial stores what has changed in a trial since it began, before it has ended.
-func (db *DB) UpdateTrial(t *sweep.TrialRecord) error {
-	return db.update(ordinary, func(c *sql.Conn) error { return endTrial(c, t) })
-}
-
 // endTrial stores a trial's changes.
 func endTrial(c *sql.Conn, t *sweep.TrialRecord) error {
 	if err := updateOne(c, "raw_trial", trialLife(t), "trial = ?", t.ID); err != nil {

@@ -126,22 +126,11 @@ func viewNamed(args []string, r *exporting, views []string) string {
 }
 
 func (a *app) export(view string, r *exporting) error {
-	cells, err := globFilter(r.cell)
-	if err != nil {
-		return err
-	}
-	db, err := a.openDerived(r.sweep)
+	db, _, cells, err := a.openChosen(r.sweep, r.cell)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	names, err := sweepsNamed(db, r.sweep)
-	if err != nil {
-		return err
-	}
-	if err := matchSome(db, names, r.cell, cells); err != nil {
-		return err
-	}
 	columns, rows, err := rowsOfView(db, view, r.sweep, cells)
 	if err != nil {
 		return err

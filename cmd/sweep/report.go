@@ -70,22 +70,11 @@ func (a *app) report(kind string, r *reporting) error {
 	if err != nil {
 		return err
 	}
-	cells, err := globFilter(r.cell)
-	if err != nil {
-		return err
-	}
-	db, err := a.openDerived(r.sweep)
+	db, names, cells, err := a.openChosen(r.sweep, r.cell)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	names, err := sweepsNamed(db, r.sweep)
-	if err != nil {
-		return err
-	}
-	if err := matchSome(db, names, r.cell, cells); err != nil {
-		return err
-	}
 	var tables []*report.Table
 	var ins []report.Input
 	for _, name := range names {
@@ -120,6 +109,28 @@ func judgeAgain(db *store.DB, in *report.Input, slo *schema.SLO, text string) er
 	plan.Flags = judged.Flags
 	in.Plan, in.SLO = &plan, text
 	return nil
+}
+
+// openChosen opens the database with its derived rows up to date, and gives the sweeps and the cells that --sweep and
+// --cell choose; a choice that nothing matches is a mistake of the arguments.
+func (a *app) openChosen(only, glob string) (*store.DB, []string, func(string) bool, error) {
+	cells, err := globFilter(glob)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	db, err := a.openDerived(only)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	names, err := sweepsNamed(db, only)
+	if err == nil {
+		err = matchSome(db, names, glob, cells)
+	}
+	if err != nil {
+		db.Close()
+		return nil, nil, nil, err
+	}
+	return db, names, cells, nil
 }
 
 func globFilter(glob string) (func(string) bool, error) {

@@ -389,8 +389,8 @@ func TestSecrets(t *testing.T) {
 	sets := []string{`server/key={"fromEnv":"KEY"}`, `contract/request={"headers":{"X-Team":"a","X-Token":{"fromEnv":"TOKEN"}}}`}
 	s := open(t, cellOf(t, url, "openai", sets...), Deps{Getenv: env("KEY", key, "TOKEN", "tt")})
 	want := []Header{{"Authorization", "Bearer " + key}, {"X-Team", "a"}, {"X-Token", "tt"}}
-	if got := s.Header(); !slices.Equal(got, want) {
-		t.Errorf("got %v", got)
+	if got, err := s.HeaderFor(s.cell); err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v", got, err)
 	}
 	if f.header[0].Get("X-Token") != "tt" {
 		t.Errorf("the probe has not the cell's headers: %v", f.header[0])

@@ -191,22 +191,15 @@ func ModelName(c *sweep.Cell) string {
 // Header is one header of a request.
 type Header struct{ Name, Value string }
 
-// Header is what every request of the cell that the server was opened for carries: the bearer key and
-// contract.request.headers, secrets resolved, in the order of their names.
-func (s *Server) Header() []Header { return listed(s.header) }
-
-// HeaderFor is the same for another cell that the server serves.
+// HeaderFor is what every request of a cell carries: the bearer key and contract.request.headers, secrets resolved, in
+// the order of their names.
 func (s *Server) HeaderFor(c *sweep.Cell) ([]Header, error) {
 	header, err := s.secrets.header(c, s.deps.Getenv)
-	return listed(header), err
-}
-
-func listed(header http.Header) []Header {
 	var out []Header
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		out = append(out, Header{Name: name, Value: header.Get(name)})
 	}
-	return out
+	return out, err
 }
 
 // Probe asks for one short completion, at most for timeout.noToken: a server that is up and does not answer is dead.

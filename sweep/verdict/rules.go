@@ -110,7 +110,7 @@ var rules = map[string]rule{
 	extended:        {always: sweep.Note, words: "%s"},
 	excluded:        {always: sweep.Note, words: "trial %d (block %d, attempt %d) was taken out by hand: %s"},
 	startedBusy:     {always: sweep.Suspect, words: "requests of others that ran on the server when the trial began: %.0f"},
-	serverRestarted: {always: sweep.Suspect, words: "the server restarted while the trial ran"},
+	serverRestarted: {always: sweep.Suspect, words: "the server was lost and came up anew before the trial, or while it ran"},
 	drained:         {always: sweep.Note, words: "measured requests still open when the tail's load ended, which ran on without it: %.0f"},
 }
 
