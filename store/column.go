@@ -28,6 +28,7 @@ type (
 	integer   struct{ p *int64 }
 	count     struct{ p *int }
 	boolean   struct{ p *bool }
+	maybeBool struct{ p **bool }    // nil
 	maybeInt  struct{ p *int64 }    // sweep.None
 	maybeID   struct{ p *int64 }    // 0
 	block     struct{ p *int }      // 0
@@ -55,6 +56,13 @@ func (f boolean) Value() (driver.Value, error) {
 		return int64(1), nil
 	}
 	return int64(0), nil
+}
+
+func (f maybeBool) Value() (driver.Value, error) {
+	if *f.p == nil {
+		return nil, nil
+	}
+	return boolean{*f.p}.Value()
 }
 
 func (f maybeInt) Value() (driver.Value, error) {
@@ -142,6 +150,15 @@ func (f boolean) Scan(v any) error {
 	err := scanInt(v, &n, 0)
 	*f.p = n != 0
 	return err
+}
+
+func (f maybeBool) Scan(v any) error {
+	*f.p = nil
+	if v == nil {
+		return nil
+	}
+	*f.p = new(bool)
+	return boolean{*f.p}.Scan(v)
 }
 
 func (f real) Scan(v any) error {

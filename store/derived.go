@@ -9,7 +9,10 @@ import (
 )
 
 // derivedTables are those whose rows PutDerived replaces; derived_trial is apart, see putTrials.
-var derivedTables = []string{"derived_latency", "derived_goodput", "derived_variance", "derived_comparison", "derived_flag"}
+var derivedTables = append([]string{"derived_variance", "derived_comparison"}, blockTables...)
+
+// blockTables are those that have rows of single blocks.
+var blockTables = []string{"derived_latency", "derived_settling", "derived_goodput", "derived_flag"}
 
 // PutDerived replaces the sweep's derived rows in one transaction, and remembers what they were made from: everything
 // that was stored when it was called. Only the rows of trials that d does not name stay, as evidence beside them.
@@ -22,6 +25,7 @@ func (db *DB) PutDerived(sweepName string, d *sweep.Derived) error {
 		err := errors.Join(
 			putTrials(c, key, d.Trials),
 			insertAll(c, "derived_latency", key, d.Latency, latencyColumns),
+			insertAll(c, "derived_settling", key, d.Settling, settlingColumns),
 			insertAll(c, "derived_goodput", key, d.Goodput, goodputColumns),
 			insertAll(c, "derived_variance", key, d.Variance, varianceColumns),
 			insertAll(c, "derived_comparison", key, d.Comparison, comparisonColumns),
@@ -72,6 +76,7 @@ func putTrialDerived(c *sql.Conn, t *sweep.TrialRecord, d *sweep.TrialDerived) e
 	return errors.Join(
 		putTrials(c, key, []sweep.TrialRow{d.Row}),
 		insertAll(c, "derived_latency", key, d.Latency, latencyColumns),
+		insertAll(c, "derived_settling", key, d.Settling, settlingColumns),
 		insertAll(c, "derived_goodput", key, d.Goodput, goodputColumns),
 		insertAll(c, "derived_flag", key, d.Flags, flagColumns),
 	)
@@ -95,6 +100,9 @@ func clearBlocks(c *sql.Conn, sweepName string, t *sweep.TrialRecord, d *sweep.T
 	for _, r := range d.Latency {
 		places[place{r.Cell, r.Block}] = true
 	}
+	for _, r := range d.Settling {
+		places[place{r.Cell, r.Block}] = true
+	}
 	for _, r := range d.Goodput {
 		places[place{r.Cell, r.Block}] = true
 	}
@@ -102,7 +110,7 @@ func clearBlocks(c *sql.Conn, sweepName string, t *sweep.TrialRecord, d *sweep.T
 		places[place{f.Cell, f.Block}] = true
 	}
 	for p := range places {
-		for _, table := range []string{"derived_latency", "derived_goodput", "derived_flag"} {
+		for _, table := range blockTables {
 			_, err := c.ExecContext(background, "DELETE FROM "+table+" WHERE sweep = ? AND cell IS ? AND block IS ?",
 				sweepName, maybeText{&p.cell}, block{&p.block})
 			if err != nil {
@@ -152,17 +160,18 @@ func clearDerived(c *sql.Conn, sweepName string) error {
 func (db *DB) Derived(sweepName string) (*sweep.Derived, error) {
 	d := new(sweep.Derived)
 	const rest = "WHERE sweep = ? ORDER BY rowid"
-	var errs [7]error
+	var errs [8]error
 	d.Trials, errs[0] = selectAll(db.readers, "derived_trial", derivedTrialColumns, "WHERE listed AND sweep = ? ORDER BY trial", sweepName)
 	d.Latency, errs[1] = selectAll(db.readers, "derived_latency", latencyColumns, rest, sweepName)
 	d.Goodput, errs[2] = selectAll(db.readers, "derived_goodput", goodputColumns, rest, sweepName)
 	d.Variance, errs[3] = selectAll(db.readers, "derived_variance", varianceColumns, rest, sweepName)
 	d.Comparison, errs[4] = selectAll(db.readers, "derived_comparison", comparisonColumns, rest, sweepName)
 	d.Flags, errs[5] = selectAll(db.readers, "derived_flag", flagColumns, rest, sweepName)
+	d.Settling, errs[6] = selectAll(db.readers, "derived_settling", settlingColumns, rest, sweepName)
 	err := db.readers.QueryRowContext(background, "SELECT analysis_version FROM derived_state WHERE sweep = ?", sweepName).
 		Scan(&d.AnalysisVersion)
 	if !errors.Is(err, sql.ErrNoRows) {
-		errs[6] = err
+		errs[7] = err
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, fmt.Errorf("derived rows of %s: %w", sweepName, err)

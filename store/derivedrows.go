@@ -45,6 +45,22 @@ func latencyColumns(r *sweep.LatencyRow) []column {
 	}
 }
 
+func settlingColumns(r *sweep.SettlingRow) []column {
+	return []column{
+		{"cell", text{&r.Cell}},
+		{"block", block{&r.Block}},
+		{"trial", integer{&r.Trial}},
+		{"n", integer{&r.N}},
+		{"warmup_n", integer{&r.WarmupN}},
+		{"cut_n", maybeInt{&r.CutN}},
+		{"found_ms", maybeReal{&r.FoundMS}},
+		{"warmup_ms", maybeReal{&r.WarmupMS}},
+		{"settled", maybeBool{&r.Settled}},
+		{"ttft_ms", maybeReal{&r.TTFTMS}},
+		{"ttft_cut_ms", maybeReal{&r.TTFTCutMS}},
+	}
+}
+
 func goodputColumns(r *sweep.GoodputRow) []column {
 	return []column{
 		{"cell", text{&r.Cell}},

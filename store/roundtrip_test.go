@@ -162,6 +162,12 @@ func fullDerived(trials ...int64) *sweep.Derived {
 		{Cell: "baseline", Phase: sweep.PhaseMeasure, Metric: "ttft", N: 20, ErrorShare: &x, Mean: &x, SD: &y, Min: &x, P50: &y, P90: &x, P95: &x, Max: &y, Blocks: 2, LeftOut: 1, Verdict: "valid"},
 		{Cell: "baseline", Block: 1, Phase: sweep.PhaseCold, Metric: "gap", Verdict: "invalid", Flags: []string{"a", "b"}},
 	}
+	if no := false; len(trials) > 0 {
+		d.Settling = []sweep.SettlingRow{
+			{Cell: "baseline", Block: 1, Trial: trials[0], N: 90, WarmupN: 20, CutN: 45, FoundMS: &x, WarmupMS: &y, Settled: &no, TTFTMS: &x, TTFTCutMS: &y},
+			{Cell: "rate=8", Block: 1, Trial: trials[0], N: 9, CutN: sweep.None, WarmupMS: &x},
+		}
+	}
 	d.Goodput = []sweep.GoodputRow{
 		{Cell: "baseline", Due: 1, OK: 2, Failed: 3, Met: 4, Attainment: &x, WindowS: &x, RequestRate: &y, InputRate: &x, OutputRate: &x, GoodputReqS: &y, GoodputTokS: &x, GoodputTokSGPU: &x, Blocks: 1, LeftOut: 2, Moved: 3, Verdict: "valid"},
 		{Cell: "baseline", Block: 2, Met: sweep.None, Verdict: "valid"},
@@ -238,8 +244,9 @@ func TestFinishTrialDerivesFromWhatItFinishes(t *testing.T) {
 	}
 	trial.Status, trial.T0NS = sweep.StatusDone, 77
 	derived := &sweep.TrialDerived{AnalysisVersion: 1, Row: sweep.TrialRow{Trial: trial.ID, Verdict: "valid", Due: 3},
-		Goodput: []sweep.GoodputRow{{Cell: "baseline", Block: 1, Due: 3}, {Cell: "rate=8", Block: 1, Due: 3}},
-		Flags:   []sweep.Flag{{Cell: "baseline", Block: 1, Code: "simulated", Severity: sweep.Note, Detail: "d"}}}
+		Settling: []sweep.SettlingRow{{Cell: "baseline", Block: 1, Trial: trial.ID, N: 3, CutN: sweep.None}},
+		Goodput:  []sweep.GoodputRow{{Cell: "baseline", Block: 1, Due: 3}, {Cell: "rate=8", Block: 1, Due: 3}},
+		Flags:    []sweep.Flag{{Cell: "baseline", Block: 1, Code: "simulated", Severity: sweep.Note, Detail: "d"}}}
 	must(t, w.FinishTrial(trial, func() (*sweep.TrialDerived, error) {
 		facts, err := db.Facts(trial.ID)
 		must(t, err)
@@ -254,6 +261,7 @@ func TestFinishTrialDerivesFromWhatItFinishes(t *testing.T) {
 	got, err := db.Derived("s")
 	must(t, err)
 	same(t, "the derived trial", []sweep.TrialRow{derived.Row}, got.Trials)
+	same(t, "where it settled", derived.Settling, got.Settling)
 	same(t, "the derived goodput", derived.Goodput, got.Goodput)
 	same(t, "the flags", derived.Flags, got.Flags)
 
@@ -265,7 +273,8 @@ func TestFinishTrialDerivesFromWhatItFinishes(t *testing.T) {
 	again.Status, broken.Status, paired.Status = sweep.StatusDone, sweep.StatusFailed, sweep.StatusDone
 	for _, r := range []*sweep.TrialRecord{again, broken, paired} {
 		must(t, w.FinishTrial(r, func() (*sweep.TrialDerived, error) {
-			return &sweep.TrialDerived{Row: sweep.TrialRow{Trial: r.ID}, Goodput: []sweep.GoodputRow{{Cell: "baseline", Block: 1, Due: r.ID}}}, nil
+			return &sweep.TrialDerived{Row: sweep.TrialRow{Trial: r.ID},
+				Settling: []sweep.SettlingRow{{Cell: "baseline", Block: 1, Trial: r.ID, CutN: sweep.None}}, Goodput: []sweep.GoodputRow{{Cell: "baseline", Block: 1, Due: r.ID}}}, nil
 		}))
 	}
 	must(t, w.Close())
@@ -276,6 +285,8 @@ func TestFinishTrialDerivesFromWhatItFinishes(t *testing.T) {
 	for _, r := range got.Goodput {
 		dues = append(dues, due(r))
 	}
+	same(t, "the settling rows", []sweep.SettlingRow{
+		{Cell: "baseline", Block: 1, Trial: again.ID, CutN: sweep.None}, {Cell: "baseline", Block: 1, Trial: paired.ID, CutN: sweep.None}}, got.Settling)
 	same(t, "the goodput rows", []int64{3, again.ID, paired.ID}, dues) // 3: the alias that the second attempt has no row for
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Views lists the public views by name.
 var Views = []string{
-	"cell", "point", "trial", "request", "latency", "goodput", "variance", "comparison", "launch", "answer", "capacity",
+	"cell", "point", "trial", "request", "latency", "settling", "goodput", "variance", "comparison", "launch", "answer", "capacity",
 	"quality", "flag", "observation", "sample", "provenance", "sitting", "exclusion",
 }
 

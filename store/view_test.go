@@ -19,6 +19,7 @@ point(sweep, cell, factor, level)
 trial(sweep, cell, block, copy, attempt, trial, digest, sitting, status, verdict, flags, started_at, node, order_index, launch, workload_hash, due, sent, ok, failed, offered_rate, achieved_rate, inflight_mean, inflight_max, window_s, cached_share, cache_method, served_model)
 request(sweep, cell, block, attempt, trial, phase, seq, request_id, due_ms, sent_ms, written_ms, queue_ms, dial_ms, conn_new, ttfb_ms, ttft_ms, ttft_due_ms, answer_ms, tpot_ms, e2e_ms, e2e_due_ms, end_ms, server_queue_ms, input_asked, input_tokens, input_source, output_asked, output_tokens, output_source, first_tokens, cached_tokens, reasoning_tokens, chunks, status, error, error_message, http_status, retry_after_s, finish_reason, response_model, met, marks)
 latency(sweep, cell, block, phase, metric, n, error_share, mean, sd, min, p50, p90, p95, p99, max, blocks, left_out, verdict, flags)
+settling(sweep, cell, block, copy, attempt, trial, n, warmup_n, cut_n, found_ms, warmup_ms, settled, ttft_ms, ttft_cut_ms)
 goodput(sweep, cell, block, due, ok, failed, met, attainment, window_s, request_rate, input_rate, output_rate, goodput_req_s, goodput_tok_s, goodput_tok_s_gpu, blocks, left_out, moved, verdict, flags)
 variance(sweep, cell, metric, blocks, estimate, estimator, sd, cv, ci_low, ci_high, ci_method, moved, verdict, flags)
 comparison(sweep, cell, reference, factor, metric, blocks, ratio, ci_low, ci_high, p, p_holm, margin, test, outcome, moved, flags)
@@ -127,18 +128,20 @@ func TestViewValues(t *testing.T) {
 		"SELECT due_ms || ' ' || sent_ms || ' ' || ttft_ms || ' ' || ttft_due_ms FROM request": "0.0 1.0 30.0 31.0",
 		"SELECT tpot_ms || ' ' || e2e_ms || ' ' || e2e_due_ms || ' ' || end_ms FROM request":   "9.0 120.0 121.0 130.0",
 		"SELECT coalesce(sent_ms, ttft_ms, ttft_due_ms, tpot_ms, e2e_due_ms, http_status, chunks, input_source, finish_reason) FROM request WHERE seq = 1": "NULL",
-		"SELECT error FROM request WHERE seq = 0":                                 "NULL",
-		"SELECT marks FROM request WHERE seq = 0":                                 `["no-done","ttft-by-usage"]`,
-		"SELECT group_concat(coalesce(met, '-'), '') FROM request":                "1010----",
-		"SELECT command || observed || port_ms FROM launch":                       `["sweep","sim"]{"gpus":0}1.5`,
-		"SELECT coalesce(ready_ms, exit_code, stopped_at, log, node) FROM launch": "NULL",
-		"SELECT group_concat(text, ';') FROM answer WHERE cell = 'baseline'":      "an answer",
-		"SELECT at_ms || ' ' || key || ' ' || value FROM observation LIMIT 1":     "2.5 gpu H100",
-		"SELECT at_ms || ' ' || metric || ' ' || value FROM sample LIMIT 1":       "2.5 cpu 0.5",
-		"SELECT value FROM provenance WHERE key = 'argv'":                         "sweep run s.cue",
-		"SELECT count(*) FROM latency WHERE block IS NULL":                        "1",
-		"SELECT count(*) FROM flag WHERE cell IS NULL AND block IS NULL":          "1",
-		"SELECT (SELECT count(*) FROM capacity) + (SELECT count(*) FROM quality)": "0",
+		"SELECT error FROM request WHERE seq = 0":                                                                                       "NULL",
+		"SELECT marks FROM request WHERE seq = 0":                                                                                       `["no-done","ttft-by-usage"]`,
+		"SELECT group_concat(coalesce(met, '-'), '') FROM request":                                                                      "1010----",
+		"SELECT command || observed || port_ms FROM launch":                                                                             `["sweep","sim"]{"gpus":0}1.5`,
+		"SELECT coalesce(ready_ms, exit_code, stopped_at, log, node) FROM launch":                                                       "NULL",
+		"SELECT group_concat(text, ';') FROM answer WHERE cell = 'baseline'":                                                            "an answer",
+		"SELECT at_ms || ' ' || key || ' ' || value FROM observation LIMIT 1":                                                           "2.5 gpu H100",
+		"SELECT at_ms || ' ' || metric || ' ' || value FROM sample LIMIT 1":                                                             "2.5 cpu 0.5",
+		"SELECT value FROM provenance WHERE key = 'argv'":                                                                               "sweep run s.cue",
+		"SELECT count(*) FROM latency WHERE block IS NULL":                                                                              "1",
+		"SELECT copy || ' ' || attempt || ' ' || trial || ' ' || cut_n || ' ' || found_ms || ' ' || settled FROM settling WHERE n = 90": "1 1 1 45 1.5 0",
+		"SELECT coalesce(cut_n, found_ms, settled, ttft_ms, ttft_cut_ms) FROM settling WHERE n = 9":                                     "NULL",
+		"SELECT count(*) FROM flag WHERE cell IS NULL AND block IS NULL":                                                                "1",
+		"SELECT (SELECT count(*) FROM capacity) + (SELECT count(*) FROM quality)":                                                       "0",
 		"PRAGMA journal_mode":    "delete",
 		"PRAGMA application_id":  fmt.Sprint(0x53574550),
 		"PRAGMA integrity_check": "ok",

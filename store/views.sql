@@ -71,6 +71,11 @@ SELECT sweep, cell, block, phase, metric, n, error_share, mean, sd, min, p50, p9
        verdict, flags
 FROM derived_latency;
 
+CREATE VIEW settling AS
+SELECT s.sweep, s.cell, s.block, t.copy, t.attempt, s.trial, s.n, s.warmup_n, s.cut_n, s.found_ms, s.warmup_ms, s.settled,
+       s.ttft_ms, s.ttft_cut_ms
+FROM derived_settling AS s JOIN raw_trial AS t ON t.trial = s.trial;
+
 CREATE VIEW goodput AS
 SELECT sweep, cell, block, due, ok, failed, met, attainment, window_s, request_rate, input_rate, output_rate,
        goodput_req_s, goodput_tok_s, goodput_tok_s_gpu, blocks, left_out, moved, verdict, flags

@@ -27,6 +27,27 @@ type LatencyRow struct {
 	Flags                                  []string
 }
 
+// SettlingRow is one row of the view settling: where the time to first token of one open or closed loop's trial settled,
+// found by MSER-5 over the requests of warm-up and window that ended ok, in the order in which they were due.
+type SettlingRow struct {
+	Cell  string
+	Block int
+	Trial int64
+	// N requests have a TTFT, of which WarmupN are of the warm-up.
+	N, WarmupN int64
+	// CutN is how many leading ones MSER-5 cuts; None where N is too small to say.
+	CutN int64
+	// FoundMS is from the first warm-up request's due time to that of the first one kept; nil where CutN is None.
+	FoundMS *float64
+	// WarmupMS is the warm-up's own length: to the start of the window.
+	WarmupMS *float64
+	// Settled says that the cut is not at the limit of the search, where FoundMS is only the least that it can be; nil where
+	// CutN is None.
+	Settled *bool
+	// TTFTMS is the mean over the measured requests, TTFTCutMS over those that the cut keeps, nil where CutN is None.
+	TTFTMS, TTFTCutMS *float64
+}
+
 // GoodputRow is one row of the view goodput.
 type GoodputRow struct {
 	Cell                                     string
@@ -70,6 +91,7 @@ type Derived struct {
 	AnalysisVersion int
 	Trials          []TrialRow
 	Latency         []LatencyRow
+	Settling        []SettlingRow
 	Goodput         []GoodputRow
 	Variance        []VarianceRow
 	Comparison      []ComparisonRow
@@ -82,6 +104,7 @@ type TrialDerived struct {
 	AnalysisVersion int
 	Row             TrialRow
 	Latency         []LatencyRow
+	Settling        []SettlingRow
 	Goodput         []GoodputRow
 	Flags           []Flag
 }

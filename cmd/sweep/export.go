@@ -35,7 +35,8 @@ const chunksView = "chunk"
 var viewWords = map[string]string{
 	"cell": "a cell of a sweep's last plan", "point": "a coordinate of a cell", "trial": "an attempt at a trial",
 	"request": "a request: its times, tokens and outcome", "latency": "a time of a cell, in a block or over all",
-	"goodput": "rates and attainment of a cell, in a block or over all", "variance": "a figure of a cell between blocks",
+	"settling": "where a trial's time to first token settled",
+	"goodput":  "rates and attainment of a cell, in a block or over all", "variance": "a figure of a cell between blocks",
 	"comparison": "a ratio of two cells", "launch": "a life of a server", "answer": "a stored answer",
 	"capacity": "a rate that a search found", "quality": "a score of a cell", "flag": "a reason to doubt a figure",
 	"observation": "what was observed beside a trial's requests", "sample": "a reading of telemetry",

@@ -160,7 +160,7 @@ func TestDemonstrationInVirtualTime(t *testing.T) {
 	}
 	var out bytes.Buffer
 	a := &app{stdout: &out}
-	if err := a.printTables(db, p, derived, []string{"goodput", "variance"}); err != nil {
+	if err := a.printTables(db, p, derived, []string{"goodput", "variance", "phases"}); err != nil {
 		t.Fatal(err)
 	}
 	printed := strings.ReplaceAll(out.String(), db.Path(), "sweep.db")

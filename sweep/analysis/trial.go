@@ -21,6 +21,8 @@ type Trial struct {
 
 	// Arrivals are the measured requests in the order of their due times.
 	Arrivals []Arrival
+	// settling is where TTFT settled, its cell's name left open; nil where there is no loop or no TTFT to settle.
+	settling *sweep.SettlingRow
 	// Inputs are the prompts of the measured requests that ended ok, as far as both lengths are known.
 	Inputs []Input
 	// EndedOK is how many requests of any phase ended ok in the window.
@@ -77,6 +79,7 @@ type summary struct {
 	open      bool // offered rate exists
 	flight    inflight
 	events    eventLog
+	warming   warming
 	// inputSeen and outputSeen say that somebody counted; met and metCounted are by name.
 	inputSeen, outputSeen bool
 	metCounted            []bool
@@ -118,8 +121,11 @@ func (s *summary) add(r *sweep.Request) error {
 			return err
 		}
 	}
-	if r.Phase == sweep.PhaseMeasure {
+	switch r.Phase {
+	case sweep.PhaseMeasure:
 		s.addMeasured(r)
+	case sweep.PhaseWarmup:
+		s.warming.add(r, s.ttftNS(r))
 	}
 	return nil
 }
@@ -188,10 +194,7 @@ func (s *summary) addMeasured(r *sweep.Request) {
 		s.Arrivals = append(s.Arrivals, arrival)
 		return
 	}
-	arrival.TTFTNS = r.FirstTokenNS
-	if s.Load != sweep.LoadClosed {
-		arrival.TTFTNS = r.FromDueNS(r.FirstTokenNS)
-	}
+	arrival.TTFTNS = s.ttftNS(r)
 	s.Arrivals = append(s.Arrivals, arrival)
 	s.OK++
 	s.addTokens(r)
@@ -207,6 +210,14 @@ func (s *summary) addMeasured(r *sweep.Request) {
 			}
 		}
 	}
+}
+
+// ttftNS is the time to first token of a request that ended ok, from due, in a closed loop from sent.
+func (s *summary) ttftNS(r *sweep.Request) int64 {
+	if s.Load == sweep.LoadClosed {
+		return r.FirstTokenNS
+	}
+	return r.FromDueNS(r.FirstTokenNS)
 }
 
 // addTokens counts the tokens of a measured request that ended ok.
@@ -256,6 +267,9 @@ func (s *summary) finish() *Trial {
 	}
 	t.AchievedRate = ratio(float64(t.Sent), windowS)
 	t.InflightMean, t.InflightMax = number(s.flight.mean()), number(s.flight.most())
+	if s.streaming && t.Load != sweep.LoadBurst {
+		t.settling = s.warming.settle(t)
+	}
 	t.requests = flow{float64(t.EndedOK), t.WindowNS}
 	if s.inputSeen {
 		t.input.windowNS = t.WindowNS

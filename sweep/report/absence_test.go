@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/inference-sweep/sweep/schema"
 	"github.com/inference-sweep/sweep/sweep"
 )
 
@@ -151,5 +152,64 @@ func TestReadings(t *testing.T) {
 		if got := reading(c.key, c.value); got != c.want {
 			t.Errorf("%s %v: %q, want %q", c.key, c.value, got, c.want)
 		}
+	}
+}
+
+// TestSettling: why a cell has no time at which it settled, and in which blocks it did not.
+func TestSettling(t *testing.T) {
+	in := night(t)
+	batch := func(change func(*sweep.SettlingRow)) func() {
+		return func() {
+			for i := range in.Derived.Settling {
+				if r := &in.Derived.Settling[i]; r.Cell == "batch=8" {
+					change(r)
+				}
+			}
+		}
+	}
+	drop := func(change func(*sweep.Cell)) func() {
+		return func() {
+			in.Derived.Settling = nil
+			change(&in.Plan.CellNamed("batch=8").Cell)
+		}
+	}
+	for _, c := range []struct {
+		name, printed, missing string
+		change                 func()
+	}{
+		{"as it is", "0.20", "", func() {}},
+		{"later than the warm-up", "0.42 late", "", batch(func(r *sweep.SettlingRow) { r.FoundMS = ref(420) })},
+		{"not in one block", "0.20 none 1/6", "", batch(func(r *sweep.SettlingRow) { settled := r.Block != 3; r.Settled = &settled })},
+		{"not in an invalid block", "0.20", "", func() {
+			batch(func(r *sweep.SettlingRow) { settled := r.Block != 3; r.Settled = &settled })()
+			in.Derived.Goodput = append(in.Derived.Goodput, sweep.GoodputRow{Cell: "batch=8", Block: 3, Verdict: "invalid"})
+		}},
+		{"not in half", "0.23 none 3/6", "", batch(func(r *sweep.SettlingRow) { settled := r.Block%2 == 0; r.Settled, r.FoundMS = &settled, ref(230) })},
+		{"not in most", "none 4/6", "", batch(func(r *sweep.SettlingRow) { settled := r.Block < 3; r.Settled = &settled })},
+		{"of few requests", "—", "a block has at most 49 requests: where they settle needs 50", batch(func(r *sweep.SettlingRow) {
+			r.N, r.CutN, r.Settled, r.FoundMS = 49, sweep.None, nil, nil
+		})},
+		{"a burst", "—", "a burst has no load that settles", drop(func(c *sweep.Cell) { c.Contract.Load = schema.Load{Burst: &schema.Burst{}} })},
+		{"whole answers", "—", "answers do not stream: there is no TTFT that settles", drop(func(c *sweep.Cell) { c.Contract.Streaming = false })},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in = night(t)
+			c.change()
+			table := build(t, "phases", in)
+			column := slices.IndexFunc(table.Columns, func(c Column) bool { return c.Group == groupSettling && c.Name == "settled" })
+			row := slices.IndexFunc(table.Rows, func(r Row) bool { return r.Values[0].Words == "batch=8" })
+			if got := table.Rows[row].Values[column].String(); got != c.printed {
+				t.Errorf("it prints %q, want %q", got, c.printed)
+			}
+			missing := ""
+			for _, e := range table.Legend.Missing {
+				if strings.Contains(e.Term, "settling of") && strings.Contains(e.Term, "batch=8") {
+					missing = e.Text
+				}
+			}
+			if missing != c.missing {
+				t.Errorf("the legend says %q, want %q", missing, c.missing)
+			}
+		})
 	}
 }

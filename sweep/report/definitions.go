@@ -15,6 +15,7 @@ var (
 	defITL            = Entry{"ITL", "time between tokens, where the tokens of each chunk are known"}
 	defGap            = Entry{"gap", "time between output chunks, which may hold several tokens"}
 	defE2E            = Entry{"E2E", "from sending a request to its last token"}
+	defSettling       = Entry{groupSettling, "the length of the warm-up, from when its first request was due to the start of the window, and by when TTFT had settled, counted alike; medians over blocks. Found by MSER-5 (White 1997; White, Cobb and Spratt 2000): of all that ended ok in warm-up and window, in the order they were due, the first d are cut for which Σ(x − mean)² ÷ (n − d)² of the rest is least, x being means of 5 TTFTs (from due in an open loop) and d at most half. late: after the warm-up, so that the window has some of the settling; none 2/6: not found in 2 of 6 blocks, the least being at the limit of the search. It informs and flags nothing"}
 	defPercentile     = Entry{"p50, p95, p99", "percentiles by nearest rank over the successful measured requests of a block; shown is their mean over blocks (of logs)"}
 	defBetween        = Entry{"±", "half of the 95 % interval between blocks (t on logs; attainment: on the values); [low, high] where its halves are unequal; ± 0 where all blocks agree"}
 	defAlone          = Entry{alone, "one block only: no spread, hence no interval"}

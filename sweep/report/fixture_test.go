@@ -126,8 +126,11 @@ type measured struct {
 	cv               float64
 	n                int64 // requests due in a block
 	failed, leftOut  int
-	verdict          string
-	flags            []string
+	// foundMS is by when TTFT settled in a block, never how many blocks did not.
+	foundMS float64
+	never   int
+	verdict string
+	flags   []string
 }
 
 func (f *figures) add(m measured) {
@@ -141,6 +144,7 @@ func (f *figures) add(m measured) {
 		Failed: int64(m.failed), Met: int64(float64(due) * m.attainment), Attainment: ref(m.attainment), WindowS: ref(10.8),
 		RequestRate: ref(m.rate * 0.997), InputRate: ref(m.rate * 128), OutputRate: ref(m.rate * 16), GoodputReqS: ref(good),
 		GoodputTokS: ref(good * 16), GoodputTokSGPU: ref(good * 16), Blocks: blocks, LeftOut: m.leftOut, Verdict: m.verdict, Flags: m.flags})
+	f.settling(m, blocks)
 	f.attainment(m)
 	f.variance(m.cell, "goodput_req_s", good, m.cv, m.flags...)
 	f.variance(m.cell, "goodput_tok_s", good*16, m.cv, m.flags...)
@@ -178,6 +182,15 @@ func (f *figures) add(m measured) {
 	}
 }
 
+// settling is where each block settled: the last ones never where some did not.
+func (f *figures) settling(m measured, blocks int) {
+	for b := 1; b <= blocks; b++ {
+		settled := b <= blocks-m.never
+		f.Derived.Settling = append(f.Derived.Settling, sweep.SettlingRow{Cell: m.cell, Block: b, N: m.n + 40, WarmupN: 40, CutN: 10,
+			FoundMS: ref(m.foundMS * (1 + .1*wobble(b))), WarmupMS: ref(400 + float64(b)), Settled: &settled, TTFTMS: ref(m.ttft * 1.1), TTFTCutMS: ref(m.ttft)})
+	}
+}
+
 // attainment is the arithmetic mean with its interval clipped to a share.
 func (f *figures) attainment(m measured) {
 	sd := math.Min(m.cv, math.Min(m.attainment, 1-m.attainment))
@@ -209,13 +222,13 @@ func night(t testing.TB) Input {
 	f.AnalysisVersion = 1
 	sim := []string{"simulated"}
 	for _, m := range []measured{
-		{cell: "baseline", rate: 100, attainment: 1, ttft: 44.1, tpot: 5.2, cv: 0.02, n: 180, flags: sim},
-		{cell: "batch=4", rate: 100, attainment: 0, ttft: 612, tpot: 4.1, cv: 0.09, n: 180, flags: append([]string{"overloaded"}, sim...), verdict: "suspect"},
-		{cell: "batch=8", rate: 100, attainment: 0.996, ttft: 61.3, tpot: 4.7, cv: 0.03, n: 180, flags: sim},
-		{cell: "batch=32", rate: 100, attainment: 1, ttft: 43.9, tpot: 5.3, cv: 0.018, n: 180, flags: sim},
-		{cell: "rate=50", rate: 50, attainment: 1, ttft: 42.6, tpot: 4.6, cv: 0.011, n: 90, flags: sim},
-		{cell: "rate=150", rate: 150, attainment: 0.9991, ttft: 49.8, tpot: 6.1, cv: 0.024, n: 270, flags: sim},
-		{cell: "rate=200", rate: 200, attainment: 0.22, ttft: 201, tpot: 6.9, cv: 0.14, n: 360, failed: 12, flags: append([]string{"overloaded"}, sim...), verdict: "suspect"},
+		{cell: "baseline", rate: 100, attainment: 1, ttft: 44.1, tpot: 5.2, foundMS: 85, cv: 0.02, n: 180, flags: sim},
+		{cell: "batch=4", rate: 100, attainment: 0, ttft: 612, tpot: 4.1, never: 4, cv: 0.09, n: 180, flags: append([]string{"overloaded"}, sim...), verdict: "suspect"},
+		{cell: "batch=8", rate: 100, attainment: 0.996, ttft: 61.3, tpot: 4.7, foundMS: 212, cv: 0.03, n: 180, flags: sim},
+		{cell: "batch=32", rate: 100, attainment: 1, ttft: 43.9, tpot: 5.3, foundMS: 0, cv: 0.018, n: 180, flags: sim},
+		{cell: "rate=50", rate: 50, attainment: 1, ttft: 42.6, tpot: 4.6, foundMS: 96, cv: 0.011, n: 90, flags: sim},
+		{cell: "rate=150", rate: 150, attainment: 0.9991, ttft: 49.8, tpot: 6.1, foundMS: 1210, never: 1, cv: 0.024, n: 270, flags: sim},
+		{cell: "rate=200", rate: 200, attainment: 0.22, ttft: 201, tpot: 6.9, foundMS: 870, cv: 0.14, n: 360, failed: 12, flags: append([]string{"overloaded"}, sim...), verdict: "suspect"},
 	} {
 		f.add(m)
 		f.flag(m.cell, 0, "simulated", sweep.Note, "")

@@ -79,6 +79,8 @@ func TestRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	in.Derived.Trials = []sweep.TrialRow{{Trial: in.Trials[3].ID, Verdict: sweep.VerdictValid, Due: 180, Sent: 180, OK: 180, WindowS: ref(1.8)}}
+	in.Derived.Settling[0].Trial = in.Trials[3].ID
 	rows := []*sweep.Request{{Phase: sweep.PhaseWarmup, Status: sweep.RequestOK}, {Phase: sweep.PhaseMeasure, Status: sweep.RequestOK},
 		{Phase: sweep.PhaseMeasure, Status: sweep.RequestFailed, Error: sweep.ErrReset}}
 	trial, err := ShowTrial(in, sweep.TrialFacts{Record: in.Trials[3], Launch: &in.Launches[1],

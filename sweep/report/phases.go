@@ -12,7 +12,9 @@ const (
 	groupStart  = "start"
 	groupCold   = "cold"
 	groupWarmup = "warm-up"
-	groupSteady = "steady"
+	// groupSettling is apart from the warm-up's, so that a narrow page can fold between them.
+	groupSettling = "settling"
+	groupSteady   = "steady"
 )
 
 func (s *scope) phases() *Table {
@@ -29,6 +31,8 @@ func (s *scope) phases() *Table {
 		{Group: groupWarmup, Name: "TTFT p50", Unit: "ms", Number: true},
 		{Group: groupWarmup, Name: "TPOT p50", Unit: "ms", Number: true},
 		{Group: groupWarmup, Name: "n", Number: true},
+		{Group: groupSettling, Name: "warm-up", Unit: "s", Number: true},
+		{Group: groupSettling, Name: "settled", Unit: "s", Number: true},
 		{Group: groupSteady, Name: "TTFT p50", Unit: "ms", Number: true},
 		{Group: groupSteady, Name: "TPOT p50", Unit: "ms", Number: true},
 		{Group: groupSteady, Name: "E2E p50", Unit: "ms", Number: true},
@@ -42,6 +46,7 @@ func (s *scope) phases() *Table {
 		Entry{groupStart, "of the server: from the start of its process until its port accepted, until the first token of its first completion, and until that completion's end (ready, hence the last of the three); medians over n launches, which cells of one setting share"},
 		Entry{groupCold, "the first requests, right after a launch, before any warm-up; of the cells that share a launch, they are those of the one that came first after it"},
 		Entry{groupWarmup, "requests at the cell's own load before the measured window; they count in no other table"},
+		defSettling,
 		Entry{groupSteady, "requests of the measured window; the table latency has more of it, with intervals"},
 		Entry{"p50", "median of n requests of all blocks together; max is the slowest"},
 		defTTFT, defTPOT, defE2E)
@@ -67,6 +72,9 @@ func (s *scope) phaseRow(sub subject) Row {
 			values = append(values, plain(s.phaseOf(sub, part.phase, part.group, m).P50, significant3))
 		}
 		values = append(values, count(s.phaseOf(sub, part.phase, part.group, timeTTFT).N))
+		if part.phase == sweep.PhaseWarmup {
+			values = append(values, s.settlingValues(sub)...)
+		}
 	}
 	row := s.row("", sub, verdict)
 	row.Values = values
@@ -171,7 +179,8 @@ func (s *scope) launchesOf(sub subject) []*sweep.Launch {
 	return launches
 }
 
-// phasesView is one row a figure: of a launch in milliseconds as the view launch has them, of requests as latency.
+// phasesView is one row a figure: of a launch in milliseconds as the view launch has them, of where TTFT settled over
+// blocks as the view settling has it, of requests as latency.
 func (s *scope) phasesView() View {
 	v := View{Columns: []string{"sweep", "cell", "launch", "phase", "metric", "n", "min", "p50", "p95", "max"}}
 	for _, sub := range s.cells {
@@ -183,6 +192,7 @@ func (s *scope) phasesView() View {
 				}
 			}
 		}
+		v.Rows = append(v.Rows, s.settlingRows(sub)...)
 		for _, r := range s.Derived.Latency {
 			if r.Cell == sub.name && r.Block == 0 {
 				v.Rows = append(v.Rows, []any{s.Plan.Name, sub.name, nil, string(r.Phase), r.Metric, r.N,

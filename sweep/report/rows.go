@@ -9,7 +9,9 @@ type rows struct {
 	latencies map[measure]*sweep.LatencyRow // those over all blocks
 	// blockLatencies are those of single blocks that count.
 	blockLatencies map[measure][]*sweep.LatencyRow
-	flagged        map[string][]sweep.Flag // by cell
+	// settlings are where the blocks that count settled, by cell.
+	settlings map[string][]*sweep.SettlingRow
+	flagged   map[string][]sweep.Flag // by cell
 }
 
 // place is a cell in one block, or in all (0).
@@ -26,7 +28,7 @@ type measure struct {
 
 func indexed(d *sweep.Derived) rows {
 	r := rows{map[place]*sweep.GoodputRow{}, map[measure]*sweep.VarianceRow{}, map[measure]*sweep.LatencyRow{},
-		map[measure][]*sweep.LatencyRow{}, map[string][]sweep.Flag{}}
+		map[measure][]*sweep.LatencyRow{}, map[string][]*sweep.SettlingRow{}, map[string][]sweep.Flag{}}
 	for i := range d.Goodput {
 		row := &d.Goodput[i]
 		r.goodputs[place{row.Cell, row.Block}] = row
@@ -42,6 +44,12 @@ func indexed(d *sweep.Derived) rows {
 			r.latencies[of] = row
 		case row.Verdict != string(sweep.Invalid):
 			r.blockLatencies[of] = append(r.blockLatencies[of], row)
+		}
+	}
+	for i := range d.Settling {
+		row := &d.Settling[i]
+		if block := r.goodputs[place{row.Cell, row.Block}]; block == nil || block.Verdict != string(sweep.Invalid) {
+			r.settlings[row.Cell] = append(r.settlings[row.Cell], row)
 		}
 	}
 	for _, f := range d.Flags {

@@ -312,11 +312,30 @@ func (in Input) trialJudged(id int64) []Entry {
 			Entry{"offered, achieved (1/s)", plain(row.OfferedRate, significant3).String() + ", " + plain(row.AchievedRate, significant3).String()},
 			Entry{"in flight, mean and most", plain(row.InflightMean, significant3).String() + ", " + plain(row.InflightMax, significant3).String()},
 			Entry{"share of cached tokens", plain(row.CachedShare, significant3).String()})
+		entries = append(entries, in.trialSettled(id)...)
 		for _, code := range row.Flags {
 			entries = append(entries, Entry{code, glossary[code].text})
 		}
 	}
 	return entries
+}
+
+// trialSettled is where a trial's TTFT settled.
+func (in Input) trialSettled(id int64) []Entry {
+	at := slices.IndexFunc(in.Derived.Settling, func(r sweep.SettlingRow) bool { return r.Trial == id })
+	if at < 0 {
+		return nil
+	}
+	r := &in.Derived.Settling[at]
+	entries := []Entry{{"mean TTFT (ms)", plain(r.TTFTMS, significant3).String()}}
+	if r.Settled == nil {
+		return append(entries, Entry{"TTFT settled", fmt.Sprintf("%d requests are too few to say", r.N)})
+	}
+	text := fmt.Sprintf("after %d of %d requests, at %s s of a warm-up of %s s", r.CutN, r.N, plain(inSeconds(r.FoundMS), significant3), plain(inSeconds(r.WarmupMS), significant3))
+	if !*r.Settled {
+		text = fmt.Sprintf("not in the first half of %d requests", r.N)
+	}
+	return append(entries, Entry{"TTFT settled", text}, Entry{"mean TTFT from there (ms)", plain(r.TTFTCutMS, significant3).String()})
 }
 
 // commandLine is a command as a shell takes it.

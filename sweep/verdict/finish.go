@@ -135,6 +135,7 @@ func (d *derivation) sort() {
 	}
 	slices.SortFunc(d.Trials, func(a, b sweep.TrialRow) int { return cmp.Compare(a.Trial, b.Trial) })
 	slices.SortStableFunc(d.Latency, func(a, b sweep.LatencyRow) int { return by(a.Cell, b.Cell, a.Block, b.Block) })
+	slices.SortStableFunc(d.Settling, func(a, b sweep.SettlingRow) int { return by(a.Cell, b.Cell, a.Block, b.Block) })
 	slices.SortStableFunc(d.Goodput, func(a, b sweep.GoodputRow) int { return by(a.Cell, b.Cell, a.Block, b.Block) })
 	slices.SortStableFunc(d.Variance, func(a, b sweep.VarianceRow) int { return by(a.Cell, b.Cell, 0, 0) })
 	slices.SortStableFunc(d.Comparison, func(a, b sweep.ComparisonRow) int { return by(a.Cell, b.Cell, 0, 0) })

@@ -99,7 +99,7 @@ func (d *derivation) take(sides ...*derivation) {
 		d.names = append(d.names, s.names...)
 		d.Trials = append(d.Trials, s.Trials...)
 		d.Latency, d.Goodput, d.Variance = append(d.Latency, s.Latency...), append(d.Goodput, s.Goodput...), append(d.Variance, s.Variance...)
-		d.Flags = append(d.Flags, s.Flags...)
+		d.Settling, d.Flags = append(d.Settling, s.Settling...), append(d.Flags, s.Flags...)
 	}
 }
 

@@ -14,7 +14,9 @@ import (
 type marked struct {
 	latency []sweep.LatencyRow
 	goodput sweep.GoodputRow
-	short   shortfall
+	// settling is of a block alone: one row, or none.
+	settling []sweep.SettlingRow
+	short    shortfall
 }
 
 // A shortfall is which percentiles of a measured time its values are too few for; missing is empty where none.
@@ -26,7 +28,11 @@ type shortfall struct {
 // blockRows are a trial's rows under one name, with its own flags and the cell's.
 func blockRows(j *judged, name string, cell []sweep.Flag) marked {
 	moved := len(j.plan.CellNamed(name).Moved)
-	return mark(&j.Totals, name, j.Record.Block, slices.Concat(j.flags, cell), moved)
+	m := mark(&j.Totals, name, j.Record.Block, slices.Concat(j.flags, cell), moved)
+	if row, ok := j.SettlingRow(name); ok {
+		m.settling = append(m.settling, row)
+	}
+	return m
 }
 
 // mark makes rows from totals and puts flags on them. A latency row whose values are too few for a percentile says so by

@@ -185,6 +185,7 @@ func (d *derivation) block(j *judged, names map[string]*named) *block {
 			rows := blockRows(j, text, names[text].flags)
 			b.short[text] = rows.short
 			d.Latency, d.Goodput = append(d.Latency, rows.latency...), append(d.Goodput, rows.goodput)
+			d.Settling = append(d.Settling, rows.settling...)
 		}
 	}
 	return b

@@ -74,6 +74,10 @@ func varianceOf(t *testing.T, d *sweep.Derived, cell, metric string) sweep.Varia
 	return find(t, d.Variance, func(r sweep.VarianceRow) bool { return r.Cell == cell && r.Metric == metric })
 }
 
+func settlingOf(d *sweep.Derived, cell string) []sweep.SettlingRow {
+	return slices.DeleteFunc(slices.Clone(d.Settling), func(r sweep.SettlingRow) bool { return r.Cell != cell })
+}
+
 func TestCleanNight(t *testing.T) {
 	plan := twoRates(t, withTwin)
 	d := derive(t, plan, night(plan, honest)...)
@@ -90,6 +94,9 @@ func TestCleanNight(t *testing.T) {
 		}
 		for block := 1; block <= 6; block++ {
 			goodputOf(t, d, name, block)
+		}
+		if settled := settlingOf(d, name); len(settled) != 6 || settled[5].Block != 6 || settled[0].N != 150 || settled[0].WarmupN != 50 || settled[0].CutN == sweep.None {
+			t.Errorf("%s: where it settled is %+v", name, settled)
 		}
 		row := varianceOf(t, d, name, "ttft_p50")
 		if row.Blocks != 6 || row.Estimator != "mean-log" || row.CIMethod != "t-log" {
@@ -129,6 +136,10 @@ func TestATrialAloneAndInItsSweep(t *testing.T) {
 	for _, f := range trials {
 		alone := deriveTrial(t, plan, f)
 		if diff := cmp.Diff(alone.Goodput[0], goodputOf(t, d, f.Record.Cell, f.Record.Block)); diff != "" {
+			t.Error(diff)
+		}
+		settled := settlingOf(d, f.Record.Cell)[f.Record.Block-1]
+		if diff := cmp.Diff(alone.Settling, []sweep.SettlingRow{settled}); diff != "" {
 			t.Error(diff)
 		}
 		row := find(t, d.Trials, func(r sweep.TrialRow) bool { return r.Trial == f.Record.ID })
@@ -254,7 +265,7 @@ func TestPairsAreOfOneSitting(t *testing.T) {
 	if diff := cmp.Diff(goodputOf(t, alone, sweep.Baseline, 0), goodputOf(t, d, sweep.Baseline, 0)); diff != "" {
 		t.Errorf("the fresh baseline is in the baseline's own row:\n%s", diff)
 	}
-	if n := len(d.Goodput) - len(alone.Goodput); n != 0 {
+	if n := len(d.Goodput) - len(alone.Goodput) + len(d.Settling) - len(alone.Settling); n != 0 {
 		t.Errorf("the fresh baselines have %d rows", n)
 	}
 }
@@ -316,6 +327,13 @@ func TestAliases(t *testing.T) {
 	b.Cell = a.Cell
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Errorf("an alias's row differs:\n%s", diff)
+	}
+	settled, renamed := settlingOf(d, "rate=50"), settlingOf(d, "both:rate=50,batch=16")
+	for i := range renamed {
+		renamed[i].Cell = "rate=50"
+	}
+	if diff := cmp.Diff(settled, renamed); diff != "" || len(settled) != 6 {
+		t.Errorf("an alias settles elsewhere:\n%s", diff)
 	}
 	base, tight := goodputOf(t, d, sweep.Baseline, 0), goodputOf(t, d, "slo=tight", 0)
 	if base.Met != 600 || tight.Met == 600 || tight.Due != 600 {

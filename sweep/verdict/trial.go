@@ -23,6 +23,7 @@ func DeriveTrial(plan *sweep.Plan, f sweep.TrialFacts) (*sweep.TrialDerived, err
 		}
 		rows := blockRows(j, name, cellFlags(plan, plan.CellNamed(name)))
 		d.Latency, d.Goodput = append(d.Latency, rows.latency...), append(d.Goodput, rows.goodput)
+		d.Settling = append(d.Settling, rows.settling...)
 		d.Flags = append(d.Flags, fewFlags(name, j.Record.Block, "the block has", []shortfall{rows.short})...)
 	}
 	return d, nil
