@@ -140,7 +140,7 @@ func (x *trial) load(ctx context.Context) (load.Outcome, error) {
 	d := &load.Drive{
 		Epoch: x.epoch, Wait: x.waiter, StartNS: int64(time.Since(x.epoch)), FirstSeq: x.next,
 		Prepare: func(s load.Slot) []byte { return x.maker.Body(s.Phase, s.Index, s.Input, s.Output) },
-		Send:    x.send, Ended: x.take, TailNS: int64(sweep.Duration(cell.Tail)),
+		Send:    x.send, Start: x.start, Ended: x.take, TailNS: int64(sweep.Duration(cell.Tail)),
 	}
 	if cell.Warmup.Until == "steady" {
 		d.Steady = x.settled
@@ -169,11 +169,19 @@ func (x *trial) load(ctx context.Context) (load.Outcome, error) {
 
 // send carries out one request.
 func (x *trial) send(ctx context.Context, body []byte, r *sweep.Request) {
+	x.client.Do(ctx, x.epoch, x.request(body, r), r)
+}
+
+// start has one request carried out.
+func (x *trial) start(ctx context.Context, body []byte, r *sweep.Request, ended func()) {
+	x.client.Start(ctx, x.epoch, x.request(body, r), r, ended)
+}
+
+func (x *trial) request(body []byte, r *sweep.Request) *stream.Request {
 	r.RequestID = x.requestID(r.Seq)
-	request := &stream.Request{
+	return &stream.Request{
 		Path: x.path, Body: body, Header: x.header, ID: r.RequestID, Stream: x.cell.Cell.Contract.Streaming, GraceUsage: x.usage,
 	}
-	x.client.Do(ctx, x.epoch, request, r)
 }
 
 func (x *trial) requestID(seq int64) string { return fmt.Sprintf("%s-%d", x.record.Nonce, seq) }

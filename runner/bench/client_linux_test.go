@@ -40,12 +40,16 @@ type usage struct {
 	meter *host.Meter
 }
 
+// sweeping is how long what a collection leaves to the background is waited for: it is not the streams'.
+const sweeping = 50 * time.Millisecond
+
 func begin() *usage {
 	u := new(usage)
 	runtime.GC()
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(2 << 30)
 	runtime.ReadMemStats(&u.mem)
+	time.Sleep(sweeping)
 	u.meter = host.Start()
 	return u
 }
@@ -96,7 +100,9 @@ func runRaw(r role) (*outcome, error) {
 }
 
 func runOurs(r role) (*outcome, error) {
-	ctx, epoch := context.Background(), bootEpoch()
+	ctx, cancel := context.WithCancel(context.Background()) // as a trial's, which ends its requests
+	defer cancel()
+	epoch := bootEpoch()
 	c, err := newClient(r.URL)
 	if err != nil {
 		return nil, err
@@ -151,12 +157,14 @@ func innerWindow(p pattern) (mem [2]runtime.MemStats) {
 	return mem
 }
 
-// askAll sends one request on each stream, all at once, and waits for their ends.
+// askAll sends one request on each stream, all at once as a burst does, and waits for their ends.
 func askAll(ctx context.Context, c *stream.Client, epoch time.Time, n int, prefix string) []*sweep.Request {
 	rows := make([]*sweep.Request, n)
 	var all sync.WaitGroup
+	all.Add(n)
 	for i := range rows {
-		all.Go(func() { rows[i] = ask(ctx, c, epoch, fmt.Sprintf("%s%d", prefix, i)) })
+		rows[i] = sweep.NewRequest()
+		c.Start(ctx, epoch, asked(fmt.Sprintf("%s%d", prefix, i)), rows[i], all.Done)
 	}
 	all.Wait()
 	return rows

@@ -169,6 +169,10 @@ var question = []byte(`{"model":"tiny","prompt":[1,2,3,4,5,6,7,8,9,10,11,12,13,1
 // ask sends one request and returns its row.
 func ask(ctx context.Context, client *stream.Client, epoch time.Time, id string) *sweep.Request {
 	row := sweep.NewRequest()
-	client.Do(ctx, epoch, &stream.Request{Path: "/v1/completions", Body: question, ID: id, Stream: true, GraceUsage: true}, row)
+	client.Do(ctx, epoch, asked(id), row)
 	return row
+}
+
+func asked(id string) *stream.Request {
+	return &stream.Request{Path: "/v1/completions", Body: question, ID: id, Stream: true, GraceUsage: true}
 }

@@ -46,6 +46,8 @@ func patternRows(p pattern, runs map[string][]figures) []row {
 	p99 := figure("receive lag p99", "µs", func(f figures) float64 { return f.LagP99US })
 	rate := figure("events per second of a core", "1/s", func(f figures) float64 { return 1e6 / f.CPUPerEventUS })
 	added := figure("mean TTFT added", "ms", func(f figures) float64 { return f.TTFTAddedMS })
+	onTheWay := figure("of it on the way to the server", "ms", func(f figures) float64 { return f.OnTheWayMS })
+	sends := figure("first to last request sent", "ms", func(f figures) float64 { return f.SendsMS })
 	gap := figure("sd of gaps", "ms", func(f figures) float64 { return f.GapSDMS })
 	serverGap := figure("sd of gaps, the server's own", "ms", func(f figures) float64 { return f.ServerGapSDMS })
 	switch {
@@ -56,9 +58,9 @@ func patternRows(p pattern, runs map[string][]figures) []row {
 	case strings.HasPrefix(p.Name, "flood"):
 		return []row{cpu, rate}
 	case p.Streams == 1000:
-		return []row{added.to(1.2, 0), seconds.to(2.2, 1.4), gap, serverGap}
+		seconds = seconds.to(2.2, 1.4)
 	}
-	return []row{added.to(1.2, 0), seconds, gap, serverGap}
+	return []row{added.to(1.2, 0), onTheWay, sends, seconds, gap, serverGap}
 }
 
 // ratios are ours ÷ raw, round by round.

@@ -15,6 +15,8 @@ type figures struct {
 	LagP50US      float64 // from the server's write to the client's stamp
 	LagP99US      float64
 	TTFTAddedMS   float64 // mean over the requests: the client's less the server's
+	OnTheWayMS    float64 // the part of it before the server had read the request
+	SendsMS       float64 // from the first request's sending to the last's
 	GapSDMS       float64
 	ServerGapSDMS float64
 	BytesPerEvent float64
@@ -55,7 +57,7 @@ func runPattern(client string, p pattern, profile string) (f figures, err error)
 func evaluate(o *outcome, exchanges []Exchange, p pattern) (f figures, err error) {
 	var lags []int64
 	var gaps, serverGaps []float64
-	added, matched, events := 0.0, 0, 0
+	added, onTheWay, matched, events := 0.0, 0.0, 0, 0
 	for _, x := range exchanges {
 		var stream int
 		if n, _ := fmt.Sscanf(strings.TrimPrefix(x.ID, measured), "%d", &stream); n != 1 || x.ID[:1] != measured {
@@ -68,6 +70,7 @@ func evaluate(o *outcome, exchanges []Exchange, p pattern) (f figures, err error
 		matched++
 		events += len(at)
 		added += float64(at[0]-o.SentNS[stream]) - float64(x.WriteNS[0]-x.RequestNS)
+		onTheWay += float64(x.RequestNS - o.SentNS[stream])
 		for i, t := range at {
 			write := i / max(p.PerWrite, 1)
 			lags = append(lags, t-x.WriteNS[write])
@@ -87,7 +90,8 @@ func evaluate(o *outcome, exchanges []Exchange, p pattern) (f figures, err error
 	return figures{
 		CPUPerEventUS: float64(o.CPUNS) / n / 1e3, CPUSeconds: float64(o.CPUNS) / 1e9,
 		LagP50US: float64(percentile(lags, 50)) / 1e3, LagP99US: float64(percentile(lags, 99)) / 1e3,
-		TTFTAddedMS: added / float64(matched) / 1e6, GapSDMS: deviation(gaps) / 1e6, ServerGapSDMS: deviation(serverGaps) / 1e6,
+		TTFTAddedMS: added / float64(matched) / 1e6, OnTheWayMS: onTheWay / float64(matched) / 1e6,
+		SendsMS: float64(slices.Max(o.SentNS)-slices.Min(o.SentNS)) / 1e6, GapSDMS: deviation(gaps) / 1e6, ServerGapSDMS: deviation(serverGaps) / 1e6,
 		BytesPerEvent: float64(o.Bytes) / n, Mallocs: float64(o.Mallocs) / n, Collections: float64(o.Collections),
 		EventsPerS: n / (float64(o.WallNS) / 1e9), MemoryKB: math.NaN(),
 	}, nil

@@ -18,6 +18,8 @@ type Drive struct {
 	Prepare func(Slot) []byte
 	// Send carries a request out and fills in everything that happened to it. A cancelled context ends it soon.
 	Send func(ctx context.Context, body []byte, r *sweep.Request)
+	// Start is Send for one who has others to send: it does not wait for the request's end, but calls ended then.
+	Start func(ctx context.Context, body []byte, r *sweep.Request, ended func())
 	// Ended takes a request that has ended, whatever became of it: exactly one for each due time.
 	Ended func(*sweep.Request)
 	// Steady says during a warm-up that latencies have settled, which ends it early; nil for a warm-up of fixed extent.

@@ -23,7 +23,7 @@ type bench struct {
 
 func (b *bench) drive(tail time.Duration) *load.Drive {
 	epoch := time.Now()
-	return &load.Drive{
+	d := &load.Drive{
 		Epoch: epoch, Wait: &load.Waiter{}, TailNS: int64(tail),
 		Prepare: func(load.Slot) []byte { return nil },
 		Send: func(ctx context.Context, _ []byte, r *sweep.Request) {
@@ -48,6 +48,13 @@ func (b *bench) drive(tail time.Duration) *load.Drive {
 			b.rows = append(b.rows, r)
 		},
 	}
+	d.Start = func(ctx context.Context, body []byte, r *sweep.Request, ended func()) {
+		go func() {
+			d.Send(ctx, body, r)
+			ended()
+		}()
+	}
+	return d
 }
 
 // takes is a server that answers each request after a time, whatever else it does.

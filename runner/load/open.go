@@ -94,15 +94,22 @@ func (d *Drive) prepare(ctx context.Context, s *Schedule) <-chan prepared {
 // dispatch starts one request. With a cap, it waits for its turn: channels serve their waiters in order.
 func (d *Drive) dispatch(ctx context.Context, p prepared, slots chan struct{}) {
 	r := d.row(p.slot)
+	if slots == nil {
+		d.inFlight.Add(1)
+		r.QueueNS = d.nowNS() - r.DueNS
+		d.Start(ctx, p.body, r, func() {
+			d.end(r)
+			d.inFlight.Done()
+		})
+		return
+	}
 	d.inFlight.Go(func() {
-		if slots != nil {
-			select {
-			case slots <- struct{}{}:
-				defer func() { <-slots }()
-			case <-ctx.Done():
-				d.unsent(r, cutKind(r.Phase), "no slot of maxInFlight came free before the trial ended")
-				return
-			}
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+		case <-ctx.Done():
+			d.unsent(r, cutKind(r.Phase), "no slot of maxInFlight came free before the trial ended")
+			return
 		}
 		r.QueueNS = d.nowNS() - r.DueNS
 		d.Send(ctx, p.body, r)

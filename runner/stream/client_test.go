@@ -144,6 +144,13 @@ func listen(t *testing.T, handle func(net.Conn)) net.Listener {
 	if err != nil {
 		t.Fatal(err)
 	}
+	acceptAll(t, l, handle)
+	return l
+}
+
+// acceptAll handles each connection of a listener in a goroutine of its own.
+func acceptAll(t *testing.T, l net.Listener, handle func(net.Conn)) {
+	t.Helper()
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -157,7 +164,6 @@ func listen(t *testing.T, handle func(net.Conn)) net.Listener {
 			}()
 		}
 	}()
-	return l
 }
 
 func mustClient(t *testing.T, cfg Config) *Client {

@@ -29,9 +29,9 @@ type exchange struct {
 	dec      Decoder
 	out      []byte // the request's header, and its body where joined
 	joined   bool
-	pushed   func(b []byte, err error) (over bool) // take, for a loop
-	end      Ending                                // of what was pushed
-	small    []byte                                // nil until a read of its own
+	pushed   pushed // take, for a loop
+	end      Ending // of what was pushed
+	small    []byte // nil until a read of its own
 	long     *[readSizeLong]byte
 	errBody  []byte
 	lastByte int64
@@ -40,40 +40,72 @@ type exchange struct {
 	heard    bool  // a byte of the response came
 	kept     bool  // the connection has served before, or waited to
 	leftover bool  // bytes came behind the response
+
+	flight flight
 }
 
 // Do sends one request and fills the row with all that happens on the wire, its status included; it returns when the
 // row is final. Times count from epoch, the trial's start. Cancelling ctx ends it at once.
 func (c *Client) Do(ctx context.Context, epoch time.Time, req *Request, rec *sweep.Request) {
+	x := c.exchange(epoch, req, rec)
+	if x.ready() {
+		x.do(ctx)
+	}
+	x.recycle()
+}
+
+// exchange makes one, or takes one that has been used before.
+func (c *Client) exchange(epoch time.Time, req *Request, rec *sweep.Request) *exchange {
 	x, _ := c.exchanges.Get().(*exchange)
 	if x == nil {
 		x = &exchange{c: c}
-		x.pushed = func(b []byte, err error) (over bool) { x.end, over = x.take(b, err); return over }
+		x.pushed = func(at time.Time, b []byte, err error) (over bool) { x.end, over = x.take(at, b, err); return over }
+		x.flight.init(x)
 	}
 	x.req, x.rec, x.epoch = req, rec, epoch
-	x.do(ctx)
-	x.req, x.rec, x.cn, x.out = nil, nil, nil, shrink(x.out)
-	if x.long != nil {
-		c.longs.Put(x.long)
-		x.long = nil
-	}
-	c.exchanges.Put(x)
+	return x
 }
 
-func (x *exchange) do(ctx context.Context) {
+// recycle keeps an exchange that is over for the next request.
+func (x *exchange) recycle() {
+	x.req, x.rec, x.cn, x.out = nil, nil, nil, shrink(x.out)
+	if x.long != nil {
+		x.c.longs.Put(x.long)
+		x.long = nil
+	}
+	x.c.exchanges.Put(x)
+}
+
+// ready starts the row and makes the request's bytes; where it cannot, the row is final.
+func (x *exchange) ready() bool {
 	rec := x.rec
 	rec.RequestID, rec.ConnNew, rec.DialNS, rec.Chunks = x.req.ID, false, 0, 0
-	if err := x.build(); err != nil {
+	err := x.build()
+	if err != nil {
 		conclude(rec, Ending{sweep.ErrNotSent, err.Error()})
-		return
 	}
+	return err == nil
+}
+
+// do sends a request that is ready, and waits for its end.
+func (x *exchange) do(ctx context.Context) {
 	if err := x.connect(ctx); err != nil {
-		conclude(rec, Ending{kindOf(err), err.Error()})
+		conclude(x.rec, Ending{kindOf(err), err.Error()})
 		return
 	}
-	x.sent = int64(time.Since(x.epoch))
-	rec.SentNS = x.sent
+	x.stamp()
 	end, untouched := x.attempt(ctx)
+	x.finish(ctx, end, untouched)
+}
+
+// stamp takes the time from which all others of the row count.
+func (x *exchange) stamp() {
+	x.sent = int64(time.Since(x.epoch))
+	x.rec.SentNS = x.sent
+}
+
+// finish makes the row of what a first attempt came to.
+func (x *exchange) finish(ctx context.Context, end Ending, untouched bool) {
 	if end.Kind == sweep.ErrStale {
 		end, untouched = x.again(ctx, end, untouched)
 	}
@@ -84,11 +116,20 @@ func (x *exchange) do(ctx context.Context) {
 // attempt sends the request on the connection that there is. A cancelled context closes that; untouched says that it
 // did not.
 func (x *exchange) attempt(ctx context.Context) (end Ending, untouched bool) {
-	stop := func() bool { return true }
-	if ctx.Done() != nil {
-		stop = context.AfterFunc(ctx, x.cn.kill)
+	stop := x.guard(ctx)
+	return unguard(ctx, stop, x.run())
+}
+
+// guard has a cancelled context close the connection, until stop, which says that it did not.
+func (x *exchange) guard(ctx context.Context) (stop func() bool) {
+	if ctx.Done() == nil {
+		return func() bool { return true }
 	}
-	end = x.run()
+	return context.AfterFunc(ctx, x.cn.kill)
+}
+
+// unguard ends a guard, and puts the cancelling in place of what it made of the exchange.
+func unguard(ctx context.Context, stop func() bool, end Ending) (_ Ending, untouched bool) {
 	if untouched = stop(); !untouched && end.Kind != "" {
 		end = Ending{sweep.ErrCancelled, context.Cause(ctx).Error()}
 	}
@@ -113,13 +154,18 @@ func (x *exchange) again(ctx context.Context, stale Ending, untouched bool) (End
 	return end, untouched
 }
 
-// connect finds a kept connection or makes one.
+// connect finds a kept connection or makes one, where there is none yet.
 func (x *exchange) connect(ctx context.Context) error {
 	if ctx.Err() != nil {
+		if x.cn != nil {
+			x.cn.kill()
+		}
 		return &dialError{sweep.ErrCancelled, context.Cause(ctx)}
 	}
 	start := time.Now()
-	x.cn = x.c.pool.get()
+	if x.cn == nil {
+		x.cn = x.c.pool.get()
+	}
 	if x.kept = x.cn != nil; x.kept {
 		return nil
 	}
@@ -141,15 +187,20 @@ func kindOf(err error) string {
 // now is the time since sent.
 func (x *exchange) now() int64 { return int64(time.Since(x.epoch)) - x.sent }
 
-// run writes the request and reads the response, and says how that ended.
-func (x *exchange) run() Ending {
+// reset forgets the response before.
+func (x *exchange) reset() {
 	x.cn.response.reset(x.c.cfg.ModelHeader)
 	x.lastByte, x.armed, x.final, x.heard, x.leftover, x.errBody = 0, 0, false, false, false, x.errBody[:0]
 	x.dec.Reset(Options{Stream: x.req.Stream, KeepText: x.c.cfg.KeepText, TextCap: x.c.cfg.TextCap})
+}
+
+// run writes the request and reads the response, and says how that ended.
+func (x *exchange) run() Ending {
+	x.reset()
 	if x.aside() {
 		return x.writeAside()
 	}
-	end := x.write()
+	end := x.write(0)
 	switch end.Kind {
 	case "":
 		x.arm()
@@ -171,7 +222,7 @@ func (x *exchange) read() Ending {
 	buf := x.small
 	for {
 		n, err := x.cn.Read(buf)
-		if end, over := x.take(buf[:n], err); over {
+		if end, over := x.take(time.Now(), buf[:n], err); over {
 			return end
 		}
 		if n == len(buf) && n < readSizeLong {
@@ -180,9 +231,9 @@ func (x *exchange) read() Ending {
 	}
 }
 
-// take takes what a read brought; over says that nothing more is waited for.
-func (x *exchange) take(b []byte, err error) (end Ending, over bool) {
-	at := x.now()
+// take takes what a read brought when it returned; over says that nothing more is waited for.
+func (x *exchange) take(returned time.Time, b []byte, err error) (end Ending, over bool) {
+	at := int64(returned.Sub(x.epoch)) - x.sent
 	if len(b) > 0 {
 		x.hear(at)
 		if end, over = x.feed(at, b); over {

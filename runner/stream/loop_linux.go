@@ -87,11 +87,13 @@ func (l *loop) unwatch(p *port) {
 	_ = syscall.EpollCtl(l.fd, syscall.EPOLL_CTL_DEL, p.fd, nil)
 }
 
-// run is the loop. Each port has one read a turn: one that has more bytes than that is found again by the next wait.
+// run is the loop. Each port has one read a turn: one that has more bytes than that is found again by the next wait. What
+// a turn brings is read, and its time taken, before any of it is looked at, so that the last does not wait for the first.
 func (l *loop) run(waiting syscall.RawConn) {
-	buf := make([]byte, readSizeLong)
+	buf := make([]byte, 2*readSizeLong)
 	events := make([]syscall.EpollEvent, loopBatch)
 	ready := make([]*port, 0, loopBatch)
+	arrivals := make([]arrival, 0, loopBatch)
 	n := 0
 	some := func(fd uintptr) bool {
 		n = epollNow(fd, events)
@@ -99,10 +101,26 @@ func (l *loop) run(waiting syscall.RawConn) {
 	}
 	for waiting.Read(some) == nil {
 		ready = l.named(events[:n], ready[:0])
+		room := buf
 		for _, p := range ready {
-			p.ready(buf)
+			if len(room) < readSizeLong {
+				arrivals, room = deliver(arrivals), buf
+			}
+			if a, ok := p.fetch(room[:readSizeLong]); ok {
+				arrivals, room = append(arrivals, a), room[len(a.b):]
+			}
 		}
+		arrivals = deliver(arrivals)
 	}
+}
+
+// deliver hands arrivals on and returns an empty list.
+func deliver(arrivals []arrival) []arrival {
+	for i := range arrivals {
+		arrivals[i].deliver()
+	}
+	clear(arrivals)
+	return arrivals[:0]
 }
 
 // named are the ports of events. One that has ended since is among them no more.
@@ -137,4 +155,25 @@ func readNow(fd int, b []byte) (int, syscall.Errno) {
 			return 0, errno
 		}
 	}
+}
+
+// writeNow writes what a descriptor that does not block has room for.
+func writeNow(fd int, b []byte) (int, syscall.Errno) {
+	for {
+		n, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
+		if errno == 0 {
+			return int(n), 0
+		}
+		if errno != syscall.EINTR {
+			return 0, errno
+		}
+	}
+}
+
+// nothingNow says that a descriptor that does not block has nothing to read, not even its end.
+func nothingNow(fd int) bool {
+	var b [1]byte
+	const flags = syscall.MSG_PEEK | syscall.MSG_DONTWAIT
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b)), 1, flags, 0, 0)
+	return errno == syscall.EAGAIN || errno == syscall.EINTR
 }

@@ -46,7 +46,7 @@ type record struct {
 	deadline func()
 }
 
-func (r *record) take(b []byte, err error) bool {
+func (r *record) take(_ time.Time, b []byte, err error) bool {
 	r.got.Write(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) && r.deadline != nil {
 		r.expired++
@@ -151,11 +151,11 @@ func TestPushDeadlines(t *testing.T) {
 	_ = p.SetReadDeadline(time.Now().Add(time.Hour)) // set, and moved forward by take
 	r = record{deadline: func() { go func() { _, _ = io.WriteString(far, "c.") }() }}
 	_, _ = io.WriteString(far, "b")
-	p.push(func(b []byte, err error) bool {
+	p.push(func(_ time.Time, b []byte, err error) bool {
 		if string(b) == "b" {
 			_ = p.SetReadDeadline(time.Now().Add(5 * time.Millisecond))
 		}
-		return r.take(b, err)
+		return r.take(time.Time{}, b, err)
 	})
 	if r.got.String() != "bc." || r.expired != 1 {
 		t.Errorf("%q, %d deadlines", &r.got, r.expired)

@@ -15,10 +15,18 @@ type conn struct {
 	raw      net.Conn  // what was dialled
 	returned time.Time // when it came to the pool
 	// push reads in place of Read where it can, nil where there is no loop for that.
-	push func(take func(b []byte, err error) (over bool)) bool
+	push func(take pushed) bool
+	// launch is push for one who does not wait, and writeNow what it may write with; nil likewise.
+	launch   func(take pushed, ended func(), depart func() bool) bool
+	writeNow func(b []byte) (n int, ok bool)
+	quiet    func() bool // what quiet says, sooner
 	// response is that of the last exchange; where [DONE] came before its end, its rest is still to be read.
 	response response
 }
+
+// pushed takes what a read brought and when it returned, or the error that it came to. It answers over where it wants
+// no more.
+type pushed func(at time.Time, b []byte, err error) (over bool)
 
 func (cn *conn) secure() bool { return cn.Conn != cn.raw }
 
@@ -64,18 +72,36 @@ func (p *pool) get() *conn {
 	}
 }
 
+// atOnce returns a connection on which nothing is due, or nil where that takes any waiting.
+func (p *pool) atOnce() *conn {
+	for {
+		p.mu.Lock()
+		cn := p.popClean()
+		p.mu.Unlock()
+		if cn == nil || quiet(cn) {
+			return cn
+		}
+		cn.kill()
+	}
+}
+
 // pop takes a connection out of the pool, and closes those that have been there for too long.
 func (p *pool) pop() (cn *conn, clean bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.prune()
-	if cn = last(&p.clean); cn == nil {
-		cn = last(&p.fresh)
-	}
-	if cn != nil {
+	if cn = p.popClean(); cn != nil {
 		return cn, true
 	}
 	return last(&p.unread), false
+}
+
+// popClean is pop for the clean ones. The lock is held.
+func (p *pool) popClean() *conn {
+	p.prune()
+	if cn := last(&p.clean); cn != nil {
+		return cn
+	}
+	return last(&p.fresh)
 }
 
 func last(list *[]*conn) *conn {

@@ -94,7 +94,7 @@ func TestStaleConnections(t *testing.T) {
 		"closed on every request": {"read fin always", []string{"ok new", "failed/stale retried-stale"}},
 		"reset on every request":  {"read rst always", []string{"ok new", "failed/stale retried-stale"}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		stale := func(t *testing.T, carry func(*Client, context.Context, time.Time, *Request, *sweep.Request)) {
 			closed := make(chan bool)
 			var conns atomic.Int64
 			l := listen(t, func(nc net.Conn) {
@@ -126,7 +126,7 @@ func TestStaleConnections(t *testing.T) {
 			client := mustClient(t, Config{Base: "http://" + l.Addr().String(), Timeouts: usualTimeouts})
 			for i, want := range c.want {
 				rec := newRecord()
-				client.Do(context.Background(), time.Now(), chatRequest(), &rec)
+				carry(client, context.Background(), time.Now(), chatRequest(), &rec)
 				got := rec.Status
 				if rec.Error != "" {
 					got += "/" + rec.Error
@@ -146,7 +146,10 @@ func TestStaleConnections(t *testing.T) {
 					}
 				}
 			}
-		})
+		}
+		for way, carry := range ways {
+			t.Run(name+", "+way, func(t *testing.T) { stale(t, carry) })
+		}
 	}
 }
 

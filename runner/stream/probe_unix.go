@@ -8,6 +8,9 @@ import "syscall"
 // record may be waiting that means nothing, only the end of the connection counts. A connection without a descriptor
 // is taken on trust.
 func quiet(cn *conn) bool {
+	if cn.quiet != nil {
+		return cn.quiet()
+	}
 	sc, ok := cn.raw.(syscall.Conn)
 	if !ok {
 		return true

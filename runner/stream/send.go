@@ -84,10 +84,11 @@ func (x *exchange) aside() bool {
 	return size > asidePipe
 }
 
-// send writes header and body, in one system call where there is one.
-func (x *exchange) send() error {
+// send writes header and body from an offset on, in one system call where there is one. Only a body that is joined to
+// its header has an offset.
+func (x *exchange) send(from int) error {
 	if x.joined {
-		_, err := x.cn.Write(x.out)
+		_, err := x.cn.Write(x.out[from:])
 		return err
 	}
 	parts := net.Buffers{x.out, x.req.Body}
@@ -95,13 +96,13 @@ func (x *exchange) send() error {
 	return err
 }
 
-// write writes the request, under the deadline after which its server has stalled.
-func (x *exchange) write() Ending {
+// write writes the request from an offset on, under the deadline after which its server has stalled.
+func (x *exchange) write(from int) Ending {
 	t := &x.c.cfg.Timeouts
 	if limit := earliest(int64(t.Idle), int64(t.Total)); limit > 0 {
 		_ = x.cn.SetWriteDeadline(x.epoch.Add(time.Duration(x.sent + limit)))
 	}
-	err := x.send()
+	err := x.send(from)
 	switch {
 	case err == nil:
 		x.rec.WrittenNS = x.now()
@@ -117,10 +118,16 @@ func (x *exchange) write() Ending {
 // writeAside writes a large request while it reads.
 func (x *exchange) writeAside() Ending {
 	written := make(chan Ending, 1)
-	go func() { written <- x.write() }()
+	go func() { written <- x.write(0) }()
 	x.arm()
 	end := x.read()
-	// A server may answer without reading everything: the rest of the request is then not written.
+	x.cutWriter(written)
+	return end
+}
+
+// cutWriter ends a write that went on while the answer was read. A server may answer without reading everything: the
+// rest of the request is then not written.
+func (x *exchange) cutWriter(written <-chan Ending) {
 	_ = x.cn.SetWriteDeadline(past)
 	switch w := <-written; {
 	case w.Kind != "":
@@ -128,7 +135,6 @@ func (x *exchange) writeAside() Ending {
 	case x.cn.response.status == 200 && x.rec.WrittenNS > x.rec.TTFBNS:
 		x.rec.WrittenNS = x.rec.TTFBNS // the writer was not woken before the reader
 	}
-	return end
 }
 
 // lastWord looks for the answer of a server that closed the connection before it had the whole request.

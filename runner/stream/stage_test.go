@@ -72,6 +72,16 @@ func chatRequest() *Request {
 	}
 }
 
+// ways are those of having a request carried out. All wait for its end.
+var ways = map[string]func(c *Client, ctx context.Context, epoch time.Time, req *Request, rec *sweep.Request){
+	"Do": (*Client).Do,
+	"Start": func(c *Client, ctx context.Context, epoch time.Time, req *Request, rec *sweep.Request) {
+		over := make(chan bool)
+		c.Start(ctx, epoch, req, rec, func() { close(over) })
+		<-over
+	},
+}
+
 // send makes one request and returns its row.
 func (st *stage) send(ctx context.Context, req *Request) *sweep.Request {
 	rec := newRecord()
