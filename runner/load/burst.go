@@ -2,6 +2,9 @@ package load
 
 import (
 	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/inference-sweep/sweep/sweep"
@@ -16,16 +19,9 @@ func (d *Drive) Burst(ctx context.Context, cell *sweep.Cell, warmup, measure fun
 	d.endLoad = endLoad
 	out := Outcome{SteadyNS: sweep.None}
 	d.warmBurst(ctx, cell, warmup)
-	count := int(cell.Measure.Requests)
-	ready := make([]prepared, count)
-	for i := range ready {
-		input, output := measure()
-		slot := Slot{Phase: sweep.PhaseMeasure, Index: i, Input: input, Output: output}
-		ready[i] = prepared{slot, d.Prepare(slot)}
-	}
-	d.outstanding.Store(int64(count))
-	out.T0NS = d.nowNS()
-	d.burst(ctx, ready, out.T0NS)
+	count := int64(cell.Measure.Requests)
+	d.outstanding.Store(count)
+	out.T0NS = d.burst(ctx, sweep.PhaseMeasure, count, measure)
 	d.closeWindow()
 	d.inFlight.Wait()
 	<-loadCtx.Done()
@@ -34,36 +30,48 @@ func (d *Drive) Burst(ctx context.Context, cell *sweep.Cell, warmup, measure fun
 	return out, ctx.Err()
 }
 
-// burst sends everything that is ready at once, due at dueNS.
-func (d *Drive) burst(ctx context.Context, ready []prepared, dueNS int64) {
-	for _, p := range ready {
-		p.slot.DueNS = dueNS
-		d.dispatch(ctx, p, nil)
+// burst sends requests at once, and says when they were due. With half of the processors for it, the last leaves soon
+// after the first, while answers are read and a server on the same machine runs.
+func (d *Drive) burst(ctx context.Context, phase sweep.Phase, count int64, lengths func() (input, output int64)) (dueNS int64) {
+	bodies, rows := make([][]byte, count), make([]*sweep.Request, count)
+	for i := range rows {
+		slot := d.slot(phase, i, lengths)
+		bodies[i], rows[i] = d.Prepare(slot), d.row(slot)
 	}
+	dueNS = d.nowNS()
+	var next atomic.Int64
+	var senders sync.WaitGroup
+	for range max(1, runtime.GOMAXPROCS(0)/2) {
+		senders.Go(func() {
+			for i := next.Add(1) - 1; i < count; i = next.Add(1) - 1 {
+				rows[i].DueNS = dueNS
+				d.start(ctx, bodies[i], rows[i])
+			}
+		})
+	}
+	senders.Wait()
+	return dueNS
+}
+
+func (d *Drive) slot(phase sweep.Phase, i int, lengths func() (input, output int64)) Slot {
+	input, output := lengths()
+	return Slot{Phase: phase, Index: i, Input: input, Output: output}
 }
 
 // warmBurst runs the warm-up and lets it drain.
 func (d *Drive) warmBurst(ctx context.Context, cell *sweep.Cell, lengths func() (input, output int64)) {
-	next := func(i int) prepared {
-		input, output := lengths()
-		slot := Slot{Phase: sweep.PhaseWarmup, Index: i, Input: input, Output: output}
-		return prepared{slot, d.Prepare(slot)}
-	}
 	if n := cell.Warmup.Requests; n != nil {
-		ready := make([]prepared, *n)
-		for i := range ready {
-			ready[i] = next(i)
-		}
-		d.burst(ctx, ready, d.nowNS())
+		d.burst(ctx, sweep.PhaseWarmup, int64(*n), lengths)
 		d.inFlight.Wait()
 		return
 	}
 	end := d.Epoch.Add(time.Duration(d.StartNS) + sweep.Duration(cell.Warmup.Duration))
 	for i := 0; time.Now().Before(end) && ctx.Err() == nil; i++ {
-		p := next(i)
-		p.slot.DueNS = d.nowNS()
-		r := d.row(p.slot)
-		d.Send(ctx, p.body, r)
+		slot := d.slot(sweep.PhaseWarmup, i, lengths)
+		body := d.Prepare(slot)
+		slot.DueNS = d.nowNS()
+		r := d.row(slot)
+		d.Send(ctx, body, r)
 		d.end(r)
 	}
 }

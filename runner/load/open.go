@@ -95,12 +95,7 @@ func (d *Drive) prepare(ctx context.Context, s *Schedule) <-chan prepared {
 func (d *Drive) dispatch(ctx context.Context, p prepared, slots chan struct{}) {
 	r := d.row(p.slot)
 	if slots == nil {
-		d.inFlight.Add(1)
-		r.QueueNS = d.nowNS() - r.DueNS
-		d.Start(ctx, p.body, r, func() {
-			d.end(r)
-			d.inFlight.Done()
-		})
+		d.start(ctx, p.body, r)
 		return
 	}
 	d.inFlight.Go(func() {
@@ -114,6 +109,16 @@ func (d *Drive) dispatch(ctx context.Context, p prepared, slots chan struct{}) {
 		r.QueueNS = d.nowNS() - r.DueNS
 		d.Send(ctx, p.body, r)
 		d.end(r)
+	})
+}
+
+// start sends a request that waits for nothing.
+func (d *Drive) start(ctx context.Context, body []byte, r *sweep.Request) {
+	d.inFlight.Add(1)
+	r.QueueNS = d.nowNS() - r.DueNS
+	d.Start(ctx, body, r, func() {
+		d.end(r)
+		d.inFlight.Done()
 	})
 }
 
