@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -81,7 +82,7 @@ func (p *pool) atOnce() *conn {
 		if cn == nil || quiet(cn) {
 			return cn
 		}
-		cn.kill()
+		go cn.kill() // closing takes longer than sending
 	}
 }
 
@@ -120,16 +121,22 @@ func (p *pool) prune() {
 	p.unread = prune(p.unread, p.keepIdle)
 }
 
-// prune closes the connections of a list that were returned too long ago; the oldest come first.
+// prune closes the connections of a list that were returned too long ago; the oldest come first. Nobody waits for that:
+// after a pause it may be all of them, while a request is due.
 func prune(list []*conn, limit time.Duration) []*conn {
 	n := 0
 	for n < len(list) && time.Since(list[n].returned) > limit {
-		list[n].kill()
 		n++
 	}
 	if n == 0 {
 		return list
 	}
+	old := slices.Clone(list[:n])
+	go func() {
+		for _, cn := range old {
+			cn.kill()
+		}
+	}()
 	kept := copy(list, list[n:])
 	clear(list[kept:])
 	return list[:kept]
