@@ -20,7 +20,8 @@ type peerResult struct {
 	CPUS   float64   `json:"cpu_s"`
 }
 
-// comparePeers runs each other client, the reader that only reads, and this client under the bursts.
+// comparePeers runs each other client once under the bursts, and the reader that only reads and this client in turn,
+// round after round: theirs are the medians.
 func comparePeers(ctx context.Context, w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "client\tstreams\tanswers\tmean TTFT added, ms\tsd of gaps, ms\tserver's own, ms\tprocessor, s\t\n")
@@ -29,12 +30,20 @@ func comparePeers(ctx context.Context, w io.Writer) error {
 		if !wanted(burst(n).Name) {
 			continue
 		}
+		runs, err := inTurn(ctx, burst(n).Name, func(client string) (figures, error) { return runPattern(client, burst(n), "") })
+		if err != nil {
+			return err
+		}
 		for _, client := range []string{"raw", "ours"} {
-			f, err := runPattern(client, burst(n), "")
-			if err != nil {
-				return err
+			of := func(part func(figures) float64) string {
+				var all []float64
+				for _, f := range runs[client] {
+					all = append(all, part(f))
+				}
+				return short(median(all))
 			}
-			fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t\n", peerName(client), n, n, short(f.TTFTAddedMS), short(f.GapSDMS), short(f.ServerGapSDMS), short(f.CPUSeconds))
+			fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t\n", peerName(client), n, n, of(func(f figures) float64 { return f.TTFTAddedMS }),
+				of(func(f figures) float64 { return f.GapSDMS }), of(func(f figures) float64 { return f.ServerGapSDMS }), of(func(f figures) float64 { return f.CPUSeconds }))
 		}
 		for client := range strings.SplitSeq(*clientsFlag, ",") {
 			if ctx.Err() != nil {
