@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 )
@@ -81,7 +82,15 @@ func runPeer(ctx context.Context, client string, n int) (string, error) {
 		return "", err
 	}
 	defer server.end()
-	cmd := exec.CommandContext(ctx, *peersFlag, "run", client, server.URL, digits(n), digits(n))
+	program, err := filepath.Abs(*peersFlag)
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, program, "run", client, server.URL, digits(n), digits(n))
+	if cmd.Dir, err = os.MkdirTemp("", "sweep-bench-peer-"); err != nil { // some leave logs where they run
+		return "", err
+	}
+	defer os.RemoveAll(cmd.Dir)
 	out, err := cmd.Output()
 	if err != nil {
 		if exit, ok := err.(*exec.ExitError); ok {
