@@ -35,6 +35,9 @@ func (x *trial) before(ctx context.Context) error {
 		}
 		s.again = false
 	}
+	if err := x.observeLife(ctx); err != nil {
+		return err
+	}
 	if s.cold {
 		if err := x.sequence(ctx, sweep.PhaseCold, coldRequests); err != nil {
 			return err
@@ -145,6 +148,19 @@ func (x *trial) after(ctx context.Context, m meterReading, out load.Outcome) err
 		}
 	}
 	return nil
+}
+
+// observeLife records which process answers where the server is not ours: what is observed after the trial tells whether it
+// still is that one.
+func (x *trial) observeLife(ctx context.Context) error {
+	if !x.server.Launch.Attached {
+		return nil
+	}
+	began, ok := x.server.ProcessStart(ctx)
+	if !ok {
+		return nil
+	}
+	return x.observe("server", sweep.ObsProcessStart, began)
 }
 
 func (x *trial) observe(source, key string, value any) error {

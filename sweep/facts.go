@@ -91,6 +91,7 @@ const (
 	ObsTailCut        = "tail_cut"         // tail requests that were cut
 	ObsSteadyAt       = "steady_at_ns"     // end of a warm-up that ran until latencies settled
 	ObsFloorNS        = "null_floor_ns"    // the client's TTFT against a server that answers at once
+	ObsProcessStart   = "process_start_s"  // when the server's process began by its own clock: Unix seconds
 	ObsBusyAtStart    = "busy_at_start"    // requests that ran on the server before the trial
 	ObsRestarted      = "restarted"        // true where the server came up anew while the trial ran
 )

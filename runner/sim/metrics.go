@@ -119,6 +119,8 @@ func (s *Server) exposition(m snapshot) []byte {
 	x.histogram("vllm:time_to_first_token_seconds", "From receipt to the first token.", m.firstToken)
 	x.histogram("vllm:e2e_request_latency_seconds", "From receipt to the last token.", m.total)
 	x.histogram("vllm:request_queue_time_seconds", "In the scheduler's queue.", m.queued)
+	x.family("process_start_time_seconds", "gauge", "When this process began, in Unix seconds.")
+	x.text = fmt.Appendf(x.text, "process_start_time_seconds %.2f\n", float64(s.started.UnixMilli())/1e3)
 	x.family("vllm:cache_config_info", "gauge", "The cache's configuration.")
 	caching := "False"
 	if s.cfg.EnablePrefixCaching {

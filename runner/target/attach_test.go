@@ -29,6 +29,7 @@ func TestAttachObserves(t *testing.T) {
 		}, map[string]any{
 			sweep.ObsEngineVersion: "0.32.0", sweep.ObsServedModel: "tiny", sweep.ObsModelRoot: "/models/xxxxxxxx/tiny",
 			sweep.ObsModelAliases: []string{"tiny"}, sweep.ObsMaxModelLen: int64(4096), sweep.ObsBlockSize: int64(128),
+			sweep.ObsProcessStart: 1795980892.48,
 		}},
 		{"llamacpp", "another", map[string]string{
 			"/props": "llamacpp-props.json", "/v1/models": "llamacpp-models.json", "/metrics": "llamacpp-metrics.txt", "/health": `{"status":"ok"}`,

@@ -20,7 +20,7 @@ func (s *Server) Observe(ctx context.Context) (map[string]any, error) {
 	o := map[string]any{}
 	s.observeVersion(ctx, o)
 	s.observeModel(ctx, o)
-	s.observeCache(ctx, o)
+	s.observeMetrics(ctx, o)
 	if n, ok := s.roundTrip(ctx); ok {
 		o[sweep.ObsRoundTripNS] = n
 	}
@@ -136,14 +136,14 @@ func (s *Server) served(list []modelEntry) *modelEntry {
 	return nil
 }
 
-func (s *Server) observeCache(ctx context.Context, o map[string]any) {
+func (s *Server) observeMetrics(ctx context.Context, o map[string]any) {
 	if s.Profile.BlockTokens > 0 {
 		o[sweep.ObsBlockSize] = s.Profile.BlockTokens
 	}
-	if s.Profile.CacheInfo == "" {
-		return
-	}
 	m, _ := s.metrics(ctx)
+	if began, ok := m.processStart(); ok {
+		o[sweep.ObsProcessStart] = began
+	}
 	for _, info := range m[s.Profile.CacheInfo] {
 		if n, err := strconv.ParseInt(info.labels["block_size"], 10, 64); err == nil && n > 0 {
 			o[sweep.ObsBlockSize] = n

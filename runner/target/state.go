@@ -28,6 +28,21 @@ func (s *Server) Running(ctx context.Context) (running, waiting float64, ok bool
 	return running, waiting, ok
 }
 
+// ProcessStart is when the server's process began, in Unix seconds by its own clock, so that another one at the same address
+// can be told from it; false means that the server does not say.
+func (s *Server) ProcessStart(ctx context.Context) (unixS float64, ok bool) {
+	m, _ := s.metrics(ctx)
+	return m.processStart()
+}
+
+// processStart is what Prometheus's client libraries tell of the process that they are in. Of several it says nothing.
+func (m metrics) processStart() (unixS float64, ok bool) {
+	if began := m["process_start_time_seconds"]; len(began) == 1 {
+		return began[0].value, true
+	}
+	return 0, false
+}
+
 // CacheCounters is how many prompt tokens the prefix cache was asked for and how many it had, since the server started;
 // false means that the server does not say.
 func (s *Server) CacheCounters(ctx context.Context) (queries, hits float64, ok bool) {

@@ -45,6 +45,25 @@ func TestGaugesAndCounters(t *testing.T) {
 	}
 }
 
+func TestProcessStart(t *testing.T) {
+	for _, test := range []struct {
+		name, engine, page string
+		want               float64
+		ok                 bool
+	}{
+		{"vLLM's", "vllm", read(t, "vllm-metrics.txt"), 1795980892.48, true},
+		{"llama.cpp has none", "llamacpp", read(t, "llamacpp-metrics.txt"), 0, false},
+		{"several processes", "vllm", "process_start_time_seconds{pid=\"1\"} 1e9\nprocess_start_time_seconds{pid=\"2\"} 1e9\n", 0, false},
+		{"no metrics", "openai", "process_start_time_seconds 1e9\n", 0, false},
+	} {
+		f := &fake{pages: map[string]string{"/metrics": test.page}}
+		s := open(t, cellOf(t, f.start(t), test.engine), Deps{})
+		if got, ok := s.ProcessStart(t.Context()); got != test.want || ok != test.ok {
+			t.Errorf("%s: %v, %v; want %v, %v", test.name, got, ok, test.want, test.ok)
+		}
+	}
+}
+
 func TestResetCache(t *testing.T) {
 	for _, test := range []struct {
 		name, engine, path string

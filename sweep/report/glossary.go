@@ -34,7 +34,7 @@ var glossary = map[string]meaning{
 	"empty":               {sweep.Suspect, "answers came without any output"},
 	"no-slo":              {sweep.Suspect, "no latency bar: throughput alone is not a serving result"},
 	"started-busy":        {sweep.Suspect, "the server had other requests when the trial began"},
-	"server-restarted":    {sweep.Suspect, "the server restarted during the trial"},
+	"server-restarted":    {sweep.Suspect, "the server came up anew before the trial, or while it ran"},
 	"throttled":           {sweep.Suspect, "the accelerator was slowed down by heat or power"},
 	"simulated":           {sweep.Note, "measured on the embedded engine, a simulation: no hardware behind it"},
 	"closed-loop":         {sweep.Note, "a closed loop slows down with the server: it does not show what open traffic would meet"},

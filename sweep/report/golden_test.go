@@ -84,7 +84,7 @@ func TestRecords(t *testing.T) {
 	rows := []*sweep.Request{{Phase: sweep.PhaseWarmup, Status: sweep.RequestOK}, {Phase: sweep.PhaseMeasure, Status: sweep.RequestOK},
 		{Phase: sweep.PhaseMeasure, Status: sweep.RequestFailed, Error: sweep.ErrReset}}
 	trial, err := ShowTrial(in, sweep.TrialFacts{Record: in.Trials[3], Launch: &in.Launches[1],
-		Observations: []sweep.Observation{{AtNS: 2e9, Source: "client", Key: sweep.ObsClientCPUShare, Value: 0.31}},
+		Observations: []sweep.Observation{{AtNS: 2e9, Source: "client", Key: sweep.ObsClientCPUShare, Value: 0.31}, {AtNS: 3e9, Source: "server", Key: sweep.ObsProcessStart, Value: 1795980892.48}},
 		Rows: func(yield func(*sweep.Request, error) bool) {
 			for _, r := range rows {
 				if !yield(r, nil) {

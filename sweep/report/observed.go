@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/inference-sweep/sweep/sweep"
 )
@@ -39,6 +40,8 @@ func reading(key string, value any) string {
 		return level(value)
 	}
 	switch {
+	case key == sweep.ObsProcessStart:
+		return time.UnixMilli(int64(1000 * x)).UTC().Format(time.RFC3339Nano)
 	case strings.HasSuffix(key, "_ns"):
 		return duration(x)
 	case strings.HasSuffix(key, "_share"):

@@ -36,10 +36,12 @@ type derivation struct {
 	*sweep.Derived
 	plan *sweep.Plan
 	// facts are the attempts at the plan's trials by digest, in the order of copy, block and attempt. Of those that count,
-	// changed are the flags of the ones whose observed stack changed, sightings what was observed of the other done ones.
+	// changed are the flags of the ones whose observed stack changed, sightings what was observed of the other done ones;
+	// restarted are the flags of those whose server was another process than before.
 	facts     map[string][]sweep.TrialFacts
 	sightings map[string][]sighting
 	changed   map[int64][]sweep.Flag
+	restarted map[int64][]sweep.Flag
 	counting  map[sweep.Key]sweep.TrialRecord // the attempt that counts
 	byDigest  map[string][]*block
 	names     []*named
@@ -80,6 +82,7 @@ func (d *derivation) place(trials []sweep.TrialFacts) {
 		}
 	}
 	var all []sighting
+	d.restarted = restarts(trials)
 	for digest, facts := range d.facts {
 		slices.SortFunc(facts, func(a, b sweep.TrialFacts) int {
 			return cmp.Or(cmp.Compare(a.Record.Copy, b.Record.Copy), cmp.Compare(a.Record.Block, b.Record.Block),
@@ -134,6 +137,7 @@ func (d *derivation) measurement(cell *sweep.PlanCell) error {
 			return err
 		}
 		j.flags = append(j.flags, d.changed[f.Record.ID]...)
+		j.add(d.restarted[f.Record.ID])
 		d.Trials = append(d.Trials, j.row())
 		if d.counts(&f.Record) {
 			for _, n := range j.names() {

@@ -15,6 +15,7 @@ func DeriveTrial(plan *sweep.Plan, f sweep.TrialFacts) (*sweep.TrialDerived, err
 	if err != nil {
 		return nil, err
 	}
+	j.add(restarts([]sweep.TrialFacts{f})[f.Record.ID])
 	d := &sweep.TrialDerived{AnalysisVersion: Version, Row: j.row()}
 	for _, name := range j.names() {
 		d.Flags = append(d.Flags, j.flagsFor(name)...)
@@ -100,6 +101,18 @@ func (j *judged) raise(code string, severity sweep.Severity, args ...any) {
 // raiseAlways adds a flag whose finding is its severity.
 func (j *judged) raiseAlways(code string, args ...any) {
 	j.raise(code, rules[code].always, args...)
+}
+
+// add takes flags over that more than the trial's own rows tell; of a code that it has, or where nothing is judged, none.
+func (j *judged) add(flags []sweep.Flag) {
+	if checksFor(j.Record.Status) == nil {
+		return
+	}
+	for _, f := range flags {
+		if !hasCode(j.flags, f.Code) {
+			j.flags = append(j.flags, f)
+		}
+	}
 }
 
 func (j *judged) names() []string {
