@@ -55,6 +55,9 @@ func (x *trial) before(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := x.observeClocks(ctx); err != nil {
+		return err
+	}
 	x.client.Warm(ctx, x.connections()) // a connection that is not there yet is made, and recorded, when it is needed
 	return ctx.Err()
 }
@@ -110,8 +113,11 @@ func (x *trial) alone(ctx context.Context, phase sweep.Phase, body []byte, input
 	x.take(r)
 }
 
-// after records what the window looked like from the client's side.
+// after records what the window looked like from the client's side, and what became of the server.
 func (x *trial) after(ctx context.Context, m meterReading, out load.Outcome) error {
+	if err := x.observeClocks(ctx); err != nil {
+		return err
+	}
 	facts := map[string]any{
 		sweep.ObsGCCycles:  m.GCCycles,
 		sweep.ObsGCPauseNS: m.GCPauseNS,
@@ -161,6 +167,18 @@ func (x *trial) observeLife(ctx context.Context) error {
 		return nil
 	}
 	return x.observe("server", sweep.ObsProcessStart, began)
+}
+
+// observeClocks records what has held the GPUs' clocks back so far. It runs a program of the driver's for up to a second,
+// and so never while there is load.
+func (x *trial) observeClocks(ctx context.Context) error {
+	slowed := x.server.Slowdowns(ctx)
+	for _, key := range slices.Sorted(maps.Keys(slowed)) {
+		if err := x.observe("server", key, slowed[key]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (x *trial) observe(source, key string, value any) error {

@@ -96,6 +96,17 @@ const (
 	ObsRestarted      = "restarted"        // true where the server came up anew while the trial ran
 )
 
+// For how long the clocks of the server's GPUs were held back, as their driver counts it: microseconds, summed over the GPUs,
+// since the driver was loaded; observed before a trial's load and after it. ObsSlowedBy is what holds them back at that moment
+// among the reasons that the driver does not count: its own names, with commas, or "nothing".
+const (
+	ObsPowerCappedUS = "gpu_power_capped_us" // the power limit
+	ObsSWThermalUS   = "gpu_sw_thermal_us"   // heat, by the driver
+	ObsHWThermalUS   = "gpu_hw_thermal_us"   // heat, by the card itself
+	ObsPowerBrakeUS  = "gpu_power_brake_us"  // the machine's power supply
+	ObsSlowedBy      = "gpu_slowed_by"
+)
+
 // ObservedLeaves are the observed keys that count as leaves, as "observed.KEY".
 var ObservedLeaves = []string{
 	ObsEngineVersion, ObsServedModel, ObsModelRoot, ObsGPUNames, ObsGPUs, ObsDriver, ObsCUDA, ObsPowerLimit, ObsHost, ObsImage,

@@ -57,7 +57,7 @@ func onGPU(name string) func(*runner.Config) {
 			case len(args) == 0:
 				return []byte("| NVIDIA-SMI 570.86.15   Driver Version: 570.86.15   CUDA Version: 12.8 |"), nil
 			case strings.HasPrefix(args[0], "--query-gpu"):
-				return []byte("0, GPU-1, " + name + ", 570.86.15, 700.00\n"), nil
+				return []byte("0, GPU-1, " + name + ", 570.86.15, 700.00, 00000000:3B:00.0\n"), nil
 			}
 			return []byte("1, GPU-1\n"), nil
 		}
@@ -125,6 +125,15 @@ func TestSinsOfTheServer(t *testing.T) {
 			night: night{cell: vllm, client: onGPU("NVIDIA H100 80GB HBM3")},
 		},
 		{
+			name:   "throttled",
+			night:  night{cell: vllm, client: slowedBy("HW Thermal Slowdown")},
+			doubts: []string{"baseline/*: throttled suspect"},
+		},
+		{
+			name:  "atItsPowerLimit",
+			night: night{cell: vllm, client: slowedBy("SW Power Capping")},
+		},
+		{
 			name: "anotherEngineVersion",
 			night: night{cell: with(vllm, lines{"contract.engine": `{name: "vllm", revision: "v0.32.0"}`}),
 				spoil: says("/version", `{"version":"0.31.1"}`, func(*life) bool { return true })},
@@ -167,6 +176,21 @@ func TestSinsOfTheServer(t *testing.T) {
 		},
 	} {
 		t.Run(s.name, s.test)
+	}
+}
+
+// slowedBy is a host whose GPU spends a second more on something each time that it is asked.
+func slowedBy(what string) func(*runner.Config) {
+	return func(c *runner.Config) {
+		onGPU("NVIDIA H100 80GB HBM3")(c)
+		output, asked := c.Target.Output, 0
+		c.Target.Output = func(ctx context.Context, command string, args ...string) ([]byte, error) {
+			if len(args) > 0 && args[0] == "-q" {
+				asked++
+				return fmt.Appendf(nil, "GPU 00000000:3B:00.0\n    Clocks Event Reasons Counters\n        %s : %d us\n", what, asked*1_000_000), nil
+			}
+			return output(ctx, command, args...)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 // gpu is one line of nvidia-smi.
 type gpu struct {
 	index, uuid, name, driver string
+	bus                       string  // its PCI address, or empty
 	powerLimit                float64 // watts, or 0
 }
 
@@ -22,7 +23,7 @@ type gpu struct {
 func (s *Server) observeGPUs(ctx context.Context, o map[string]any) {
 	ctx, cancel := context.WithTimeout(ctx, sideTimeout)
 	defer cancel()
-	text, err := s.deps.Output(ctx, "nvidia-smi", "--query-gpu=index,uuid,name,driver_version,power.limit", "--format=csv,noheader,nounits")
+	text, err := s.deps.Output(ctx, "nvidia-smi", "--query-gpu=index,uuid,name,driver_version,power.limit,pci.bus_id", "--format=csv,noheader,nounits")
 	if err != nil {
 		return
 	}
@@ -37,6 +38,7 @@ func (s *Server) observeGPUs(ctx context.Context, o map[string]any) {
 		}
 	}
 	used := s.usedGPUs(ctx, all)
+	s.gpus = used
 	if len(used) == 0 {
 		return
 	}
@@ -66,6 +68,9 @@ func parseGPUs(text string) []gpu {
 			continue
 		}
 		g := gpu{index: f[0], uuid: f[1], name: f[2], driver: f[3]}
+		if len(f) > 5 {
+			g.bus = f[5]
+		}
 		g.powerLimit, _ = strconv.ParseFloat(f[4], 64) // "[N/A]" where the card has none
 		out = append(out, g)
 	}

@@ -76,6 +76,7 @@ type Server struct {
 	process   *Process
 	stop      sync.Once
 	stopErr   error
+	gpus      []gpu // that the server was last seen to use, where it runs on this host
 	// idleTTFT is the shortest time to a first token that a short completion showed, where no gauge says what runs.
 	idleTTFT time.Duration
 }

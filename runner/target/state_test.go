@@ -299,8 +299,8 @@ func FuzzReadAnswer(f *testing.F) {
 
 func TestObserveGPUs(t *testing.T) {
 	const (
-		query = "0, GPU-aaaa, NVIDIA H100 80GB HBM3, 550.54.15, 700.00\n1, GPU-bbbb, NVIDIA H100 80GB HBM3, 550.54.15, 700.00\n" +
-			"2, GPU-cccc, NVIDIA A100, 550.54.15, [N/A]\n"
+		query = "0, GPU-aaaa, NVIDIA H100 80GB HBM3, 550.54.15, 700.00, 00000000:3B:00.0\n1, GPU-bbbb, NVIDIA H100 80GB HBM3, 550.54.15, 700.00, 00000000:5E:00.0\n" +
+			"2, GPU-cccc, NVIDIA A100, 550.54.15, [N/A], 00000000:AF:00.0\n"
 		banner = "| NVIDIA-SMI 550.54.15   Driver Version: 550.54.15   CUDA Version: 12.4     |\n"
 	)
 	for _, test := range []struct {
@@ -335,6 +335,9 @@ func TestObserveGPUs(t *testing.T) {
 			}
 			got := map[string]any{}
 			s.observeGPUs(t.Context(), got)
+			if n, _ := test.want[sweep.ObsGPUs].(int64); int(n) != len(s.gpus) || n > 0 && s.gpus[0].bus == "" {
+				t.Errorf("it goes on with %+v", s.gpus)
+			}
 			test.want[sweep.ObsDriver], test.want[sweep.ObsCUDA] = "550.54.15", "12.4"
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)

@@ -35,7 +35,7 @@ var glossary = map[string]meaning{
 	"no-slo":              {sweep.Suspect, "no latency bar: throughput alone is not a serving result"},
 	"started-busy":        {sweep.Suspect, "the server had other requests when the trial began"},
 	"server-restarted":    {sweep.Suspect, "the server came up anew before the trial, or while it ran"},
-	"throttled":           {sweep.Suspect, "the accelerator was slowed down by heat or power"},
+	"throttled":           {sweep.Suspect, "the accelerator was slowed down by heat, or by its power supply"},
 	"simulated":           {sweep.Note, "measured on the embedded engine, a simulation: no hardware behind it"},
 	"closed-loop":         {sweep.Note, "a closed loop slows down with the server: it does not show what open traffic would meet"},
 	"contract-unverified": {sweep.Note, "the server offers nothing to check a moved setting against"},

@@ -44,6 +44,8 @@ func reading(key string, value any) string {
 		return time.UnixMilli(int64(1000 * x)).UTC().Format(time.RFC3339Nano)
 	case strings.HasSuffix(key, "_ns"):
 		return duration(x)
+	case strings.HasSuffix(key, "_us"):
+		return duration(1000 * x)
 	case strings.HasSuffix(key, "_share"):
 		x *= 100
 		return plain(&x, significant3).String() + " %"

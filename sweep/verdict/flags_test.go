@@ -413,3 +413,66 @@ func TestCellFlagsStandOnEachRow(t *testing.T) {
 		}
 	}
 }
+
+// readsClocks is what is read of one count before the load, and a hundred seconds later.
+func readsClocks(key string, before, after any) func(*sweep.TrialFacts) {
+	return func(f *sweep.TrialFacts) {
+		for at, value := range map[int64]any{1e9: before, 101e9: after} {
+			if value != nil {
+				f.Observations = append(f.Observations, sweep.Observation{AtNS: at, Source: "server", Key: key, Value: value})
+			}
+		}
+		slices.SortStableFunc(f.Observations, func(a, b sweep.Observation) int { return int(a.AtNS - b.AtNS) })
+	}
+}
+
+// GPUs whose clocks were held back.
+func TestThrottled(t *testing.T) {
+	const second = int64(1e6)
+	for _, c := range []struct {
+		name    string
+		changes []func(*sweep.TrialFacts)
+		want    string
+	}{
+		{"nothing is known", nil, ""},
+		{"at no time", fs(readsClocks(sweep.ObsHWThermalUS, 5*second, 5*second)), ""},
+		{"by heat for 1 %", fs(readsClocks(sweep.ObsHWThermalUS, 5*second, 6*second)), ""},
+		{"by heat for more", fs(readsClocks(sweep.ObsHWThermalUS, 5*second, 7*second)), "the clocks of the server's GPUs were held back by heat (by the card) for 2 % of the time"},
+		{"by heat, as the driver sees it", fs(readsClocks(sweep.ObsSWThermalUS, 0*second, 50*second), readsClocks(sweep.ObsPowerCappedUS, 0*second, 60*second)),
+			"the clocks of the server's GPUs were held back by heat (by the driver) for 50 % of the time"},
+		{"by the power limit, as the contract says", fs(readsClocks(sweep.ObsPowerCappedUS, 0*second, 95*second)), ""},
+		{"by the power limit, which the driver counts as heat too", fs(readsClocks(sweep.ObsSWThermalUS, 0*second, 95*second), readsClocks(sweep.ObsPowerCappedUS, 0*second, 95*second)), ""},
+		{"by the power brake and by heat", fs(readsClocks(sweep.ObsPowerBrakeUS, 0*second, 3*second), readsClocks(sweep.ObsHWThermalUS, 0*second, 3*second)),
+			"the clocks of the server's GPUs were held back by heat (by the card) for 3 % of the time, the power brake of the machine for 3 % of the time"},
+		{"before the trial alone", fs(readsClocks(sweep.ObsHWThermalUS, 99*second, nil)), ""},
+		{"a driver that was loaded anew", fs(readsClocks(sweep.ObsHWThermalUS, 99*second, 9*second)), ""},
+		{"uncounted, and never", fs(readsClocks(sweep.ObsSlowedBy, "nothing", "nothing")), ""},
+		{"uncounted, by the power limit", fs(readsClocks(sweep.ObsSlowedBy, "nothing", "SW Power Cap")), ""},
+		{"uncounted, by heat after the load", fs(readsClocks(sweep.ObsSlowedBy, "nothing", "SW Power Cap, HW Thermal Slowdown")),
+			"the clocks of the server's GPUs were held back by heat (by the card) just before the load or just after it"},
+		{"uncounted, by the power brake before it", fs(readsClocks(sweep.ObsSlowedBy, "HW Power Brake Slowdown", "nothing")),
+			"the clocks of the server's GPUs were held back by the power brake of the machine just before the load or just after it"},
+	} {
+		plan := onlyBaseline(t)
+		f := even(plan, 400)
+		for _, change := range c.changes {
+			change(&f)
+		}
+		d := deriveTrial(t, plan, f)
+		got := ""
+		for _, flag := range d.Flags {
+			if flag.Code == "throttled" {
+				got = flag.Detail
+				if flag.Severity != sweep.Suspect {
+					t.Errorf("%s: it is %s", c.name, flag.Severity)
+				}
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if d.Row.Verdict != map[bool]string{true: "valid", false: "suspect"}[c.want == ""] {
+			t.Errorf("%s: the verdict is %s", c.name, d.Row.Verdict)
+		}
+	}
+}

@@ -43,6 +43,7 @@ const (
 	extended           = "extended"
 	startedBusy        = "started-busy"
 	serverRestarted    = "server-restarted"
+	throttled          = "throttled"
 	drained            = "drained"
 	excluded           = "excluded"
 )
@@ -111,6 +112,7 @@ var rules = map[string]rule{
 	excluded:        {always: sweep.Note, words: "trial %d (block %d, attempt %d) was taken out by hand: %s"},
 	startedBusy:     {always: sweep.Suspect, words: "requests of others that ran on the server when the trial began: %.0f"},
 	serverRestarted: {always: sweep.Suspect, words: "the server was lost and came up anew before the trial, or while it ran"},
+	throttled:       {suspect: 0.01, invalid: never, words: "the clocks of the server's GPUs were held back by %s"},
 	drained:         {always: sweep.Note, words: "measured requests still open when the tail's load ended, which ran on without it: %.0f"},
 }
 

@@ -37,7 +37,9 @@ type judged struct {
 	cell     *sweep.PlanCell
 	launch   *sweep.Launch
 	observed observed
-	flags    []sweep.Flag
+	// observations are the trial's own, in the order in which they were made.
+	observations []sweep.Observation
+	flags        []sweep.Flag
 }
 
 // judge summarises a trial and raises its flags.
@@ -54,7 +56,7 @@ func judge(plan *sweep.Plan, f sweep.TrialFacts, seen observed) (*judged, error)
 	if err != nil {
 		return nil, err
 	}
-	j := &judged{Trial: trial, plan: plan, cell: cells[0], launch: f.Launch, observed: seen}
+	j := &judged{Trial: trial, plan: plan, cell: cells[0], launch: f.Launch, observed: seen, observations: f.Observations}
 	for _, check := range checksFor(f.Record.Status) {
 		check(j)
 	}
@@ -81,7 +83,7 @@ func cellsOf(plan *sweep.Plan, digest string) []*sweep.PlanCell {
 // checksFor are the checks that a trial's status bears: a failed trial has no whole window, and one that was
 // interrupted, blocked or still runs has nothing to be judged by.
 func checksFor(status string) []func(*judged) {
-	always := []func(*judged){checkContract, checkModels, checkErrors, checkLocal, checkServer}
+	always := []func(*judged){checkContract, checkModels, checkErrors, checkLocal, checkServer, checkClocks}
 	switch status {
 	case sweep.StatusDone:
 		return append(always,
