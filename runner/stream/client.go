@@ -62,8 +62,9 @@ type Client struct {
 	pool pool
 	loop loop
 
-	exchanges sync.Pool // of *exchange
-	longs     sync.Pool // of *[readSizeLong]byte
+	mu    sync.Mutex
+	spare []*exchange // with their buffers: a pool of the runtime's would let go of some in a window
+	longs sync.Pool   // of *[readSizeLong]byte
 }
 
 // base is where a server is.

@@ -56,7 +56,9 @@ func (c *Client) Do(ctx context.Context, epoch time.Time, req *Request, rec *swe
 
 // exchange makes one, or takes one that has been used before.
 func (c *Client) exchange(epoch time.Time, req *Request, rec *sweep.Request) *exchange {
-	x, _ := c.exchanges.Get().(*exchange)
+	c.mu.Lock()
+	x := last(&c.spare)
+	c.mu.Unlock()
 	if x == nil {
 		x = &exchange{c: c}
 		x.pushed = func(at time.Time, b []byte, err error) (over bool) { x.end, over = x.take(at, b, err); return over }
@@ -73,7 +75,9 @@ func (x *exchange) recycle() {
 		x.c.longs.Put(x.long)
 		x.long = nil
 	}
-	x.c.exchanges.Put(x)
+	x.c.mu.Lock()
+	x.c.spare = append(x.c.spare, x)
+	x.c.mu.Unlock()
 }
 
 // ready starts the row and makes the request's bytes; where it cannot, the row is final.

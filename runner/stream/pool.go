@@ -105,14 +105,16 @@ func (p *pool) popClean() *conn {
 	return last(&p.fresh)
 }
 
-func last(list *[]*conn) *conn {
+// last takes the last of a list out of it; nil where there is none.
+func last[T any](list *[]*T) *T {
 	n := len(*list)
 	if n == 0 {
 		return nil
 	}
-	cn := (*list)[n-1]
+	x := (*list)[n-1]
+	(*list)[n-1] = nil
 	*list = (*list)[:n-1]
-	return cn
+	return x
 }
 
 func (p *pool) prune() {
