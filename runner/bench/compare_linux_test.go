@@ -20,7 +20,7 @@ func compareAll(ctx context.Context, w io.Writer) error {
 		if !wanted(p.Name) {
 			continue
 		}
-		runs, err := inTurn(ctx, p.Name, func(client string) (figures, error) { return runPattern(client, p, profileOf(client, p)) })
+		runs, err := inTurn(ctx, p.Name, p.rounds(), func(client string) (figures, error) { return runPattern(client, p, profileOf(client, p)) })
 		if err != nil {
 			return err
 		}
@@ -43,11 +43,11 @@ func compareAll(ctx context.Context, w io.Writer) error {
 	return comparePeers(ctx, w)
 }
 
-// inTurn runs both clients as often as there are rounds, one after the other, and the other way round in every second
-// round. The runs come by client.
-func inTurn(ctx context.Context, name string, run func(client string) (figures, error)) (map[string][]figures, error) {
+// inTurn runs both clients in so many rounds, one after the other, and the other way round in every second round. The
+// runs come by client.
+func inTurn(ctx context.Context, name string, rounds int, run func(client string) (figures, error)) (map[string][]figures, error) {
 	runs := map[string][]figures{}
-	for round := range *roundsFlag {
+	for round := range rounds {
 		clients := [2]string{"raw", "ours"}
 		if round%2 == 1 {
 			clients = [2]string{"ours", "raw"}
@@ -56,7 +56,7 @@ func inTurn(ctx context.Context, name string, run func(client string) (figures, 
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			fmt.Fprintf(os.Stderr, "bench: %s, round %d of %d, %s\n", name, round+1, *roundsFlag, client)
+			fmt.Fprintf(os.Stderr, "bench: %s, round %d of %d, %s\n", name, round+1, rounds, client)
 			f, err := run(client)
 			if err != nil {
 				return nil, err
@@ -103,7 +103,7 @@ func idleRows(ctx context.Context) ([]row, error) {
 	if !wanted("idle") {
 		return nil, ctx.Err()
 	}
-	runs, err := inTurn(ctx, "idle", func(client string) (figures, error) { return runIdle(client, idleStreams) })
+	runs, err := inTurn(ctx, "idle", *roundsFlag, func(client string) (figures, error) { return runIdle(client, idleStreams) })
 	if err != nil {
 		return nil, err
 	}

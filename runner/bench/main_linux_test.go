@@ -11,7 +11,7 @@ import (
 
 var (
 	compareFlag = flag.Bool("compare", false, "compare this client with a reader that only reads, instead of testing")
-	roundsFlag  = flag.Int("rounds", 5, "how often each pattern is run with each client")
+	roundsFlag  = flag.Int("rounds", 5, "how often each pattern is run with each client, a burst three times as often")
 	onlyFlag    = flag.String("only", "", "the `PATTERNS` to compare, separated by commas; all by default")
 	peersFlag   = flag.String("peers", "", "a `PROGRAM` that runs other tools' clients: PROGRAM run CLIENT URL STREAMS REQUESTS")
 	clientsFlag = flag.String("clients", "vllm-bench-serve,aiperf,guidellm,genai-bench,inference-perf", "the other tools' `CLIENTS`, separated by commas")

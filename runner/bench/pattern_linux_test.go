@@ -9,6 +9,8 @@ type pattern struct {
 	Streams int
 	// Pinned gives the client one processor and the server another: a client's processor time is then its own.
 	Pinned bool
+	// Burst starts all streams at once.
+	Burst bool
 	// Inner counts allocations only while no request begins or ends.
 	Inner bool
 }
@@ -37,5 +39,14 @@ func paced(n int) Timing {
 var known = Timing{TTFT: 50 * time.Millisecond, Gap: 10 * time.Millisecond, Events: 100}
 
 func burst(n int) pattern {
-	return pattern{Name: "burst" + digits(n), Streams: n, Timing: known}
+	return pattern{Name: "burst" + digits(n), Streams: n, Burst: true, Timing: known}
+}
+
+// rounds are three times as many for a burst: it has one first event a stream, all within milliseconds, and what else the
+// machine does in these decides its mean.
+func (p pattern) rounds() int {
+	if p.Burst {
+		return 3 * *roundsFlag
+	}
+	return *roundsFlag
 }

@@ -31,7 +31,7 @@ func comparePeers(ctx context.Context, w io.Writer) error {
 		if !wanted(burst(n).Name) {
 			continue
 		}
-		runs, err := inTurn(ctx, burst(n).Name, func(client string) (figures, error) { return runPattern(client, burst(n), "") })
+		runs, err := inTurn(ctx, burst(n).Name, burst(n).rounds(), func(client string) (figures, error) { return runPattern(client, burst(n), "") })
 		if err != nil {
 			return err
 		}
