@@ -212,16 +212,22 @@ func (f *foresight) of(metric string) (sd float64, known bool) {
 	return assumedSpread * math.Sqrt2, false
 }
 
-// words say where the spread of a plan's metrics comes from; nothing where all of it is assumed.
+// words say where the spread comes from of the metrics that a comparison of the plan can have; nothing where all of it is
+// assumed.
 func (f *foresight) words(p *sweep.Plan) string {
-	var assumed []string
+	var known, assumed []string
 	for _, metric := range p.Judge.Metrics {
-		if _, known := f.of(metric); !known {
+		if !compared(p, metric) {
+			continue
+		}
+		if _, ok := f.of(metric); ok {
+			known = append(known, metric)
+		} else {
 			assumed = append(assumed, metric)
 		}
 	}
 	switch {
-	case len(assumed) == len(p.Judge.Metrics):
+	case len(known) == 0:
 		return ""
 	case len(assumed) > 0:
 		return "the spread in " + f.from + " (assumed for " + strings.Join(assumed, " and ") + ")"

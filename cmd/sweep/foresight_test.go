@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -73,6 +74,28 @@ func TestPlanGoesByAnEarlierNight(t *testing.T) {
 	// Eighteen trials: three seconds of load, and what it takes to start cold and to end; six launches.
 	if after.Expected == before.Expected || after.Expected < 18*2.9 || after.Expected > 18*4.5 {
 		t.Errorf("expected %v s; %v s was guessed", after.Expected, before.Expected)
+	}
+}
+
+// Where a spread is from is said of the metrics that a comparison can have.
+func TestSpreadOfWhatCanBeCompared(t *testing.T) {
+	n := night{
+		top:  "factors: rate: {baseline: 50, levels: [40]}\n\tjudge: metrics: [\"goodput_req_s\", \"ttft_p50\", \"e2e_p50\", \"e2e_p99\", \"tpot_p95\"]",
+		cell: lines{"contract.load.open": "rate: at.rate", "contract.streaming": "false", "contract.slo": `{e2e: "10s"}`},
+	}
+	p := n.plan(t, "whole")
+	for want, spread := range map[string]map[string]float64{
+		"": nil,
+		"the spread in last.db (assumed for e2e_p50)": {"goodput_req_s": .01},
+		"the spread in last.db":                       {"goodput_req_s": .01, "e2e_p50": .02},
+	} {
+		f := &foresight{from: "last.db", spread: spread}
+		if got := f.words(p); got != want {
+			t.Errorf("of %v it says %q, want %q", spread, got, want)
+		}
+		if got := slices.Sorted(maps.Keys(f.detectable(p))); !slices.Equal(got, []string{"e2e_p50", "goodput_req_s"}) {
+			t.Errorf("what can be told apart is by %v", got)
+		}
 	}
 }
 

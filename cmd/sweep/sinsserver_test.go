@@ -13,6 +13,7 @@ import (
 	"github.com/inference-sweep/sweep/runner"
 	"github.com/inference-sweep/sweep/runner/sim"
 	"github.com/inference-sweep/sweep/runner/target"
+	"github.com/inference-sweep/sweep/sweep"
 )
 
 // says replaces the body of what the engine answers at a path, in some of its lives.
@@ -144,7 +145,12 @@ func TestSinsOfTheServer(t *testing.T) {
 			night: night{top: `factors: batch: {baseline: 16, levels: [8]}`,
 				cell:   with(vllm, lines{"contract.engine": `{name: "vllm", revision: "1", args: "max-num-seqs": at.batch}`}),
 				client: driverByLaunch},
-			doubts: []string{"baseline/*: contract-drift invalid"}, // its trials come second
+			doubts: []string{"batch=8: many-factors invalid"}, refused: []string{"batch=8"},
+			check: func(t *testing.T, m *morning) {
+				if row := goodput(t, m.derived, "baseline", 0); row.Blocks != 3 || row.Verdict != sweep.VerdictValid {
+					t.Errorf("the baseline did not move: %+v", row)
+				}
+			},
 		},
 		{
 			name: "qualityNotChecked",

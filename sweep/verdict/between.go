@@ -62,10 +62,54 @@ func byTime(a, b sighting) int {
 	return cmp.Or(a.record.StartedAt.Compare(b.record.StartedAt), cmp.Compare(a.record.ID, b.record.ID))
 }
 
+// An observedLeaf is one of one measurement.
+type observedLeaf struct{ key, digest string }
+
+// moving are the observed leaves that have one value in all of a measurement's trials and another in all of the baseline's,
+// where both ran in two passes or more: what goes and comes back with a cell has moved with it, and did not change between
+// trials. Whether it was to is the cell's matter: see withObserved.
+func moving(plan *sweep.Plan, sightings []sighting) map[observedLeaf]bool {
+	type pass struct {
+		sitting int64
+		block   int
+	}
+	texts, passes := map[observedLeaf][]string{}, map[observedLeaf]map[pass]bool{}
+	for _, s := range sightings {
+		for _, key := range sweep.ObservedLeaves {
+			at := observedLeaf{key, s.cell.Digest}
+			for _, text := range allTexts(s.seen[key]) {
+				if !slices.Contains(texts[at], text) {
+					texts[at] = append(texts[at], text)
+				}
+				if passes[at] == nil {
+					passes[at] = map[pass]bool{}
+				}
+				passes[at][pass{s.record.Sitting, s.record.Block}] = true
+			}
+		}
+	}
+	moved := map[observedLeaf]bool{}
+	for at, own := range texts {
+		base := observedLeaf{at.key, plan.Cells[0].Digest}
+		if len(own) != 1 || len(texts[base]) != 1 || own[0] == texts[base][0] {
+			continue
+		}
+		together := 0
+		for p := range passes[at] {
+			if passes[base][p] {
+				together++
+			}
+		}
+		moved[at] = together >= 2
+	}
+	return moved
+}
+
 // changes flags the trials whose observed stack is not that of the first trial of its kind: the same target, and, where
-// the observed leaf may move with a cell, the same cell. The flags are by trial id.
+// the observed leaf may move with a cell or does, the same cell. The flags are by trial id.
 func changes(plan *sweep.Plan, sightings []sighting) map[int64][]sweep.Flag {
 	slices.SortFunc(sightings, byTime)
+	moved := moving(plan, sightings)
 	type kind struct{ key, target, digest string }
 	first := map[kind]string{}
 	flags := map[int64][]sweep.Flag{}
@@ -75,7 +119,7 @@ func changes(plan *sweep.Plan, sightings []sighting) map[int64][]sweep.Flag {
 				continue
 			}
 			k := kind{key: key, target: s.cell.Cell.Target}
-			if mayMove(plan, s.cell, key) {
+			if moved[observedLeaf{key, s.cell.Digest}] || mayMove(plan, s.cell, key) {
 				k.digest = s.cell.Digest
 			}
 			for _, text := range allTexts(s.seen[key]) {

@@ -138,7 +138,7 @@ func (d *derivation) measurement(cell *sweep.PlanCell) error {
 		}
 		j.flags = append(j.flags, d.changed[f.Record.ID]...)
 		j.add(d.restarted[f.Record.ID])
-		d.Trials = append(d.Trials, j.row())
+		d.Trials = append(d.Trials, j.row(own[cell.Name()].flags))
 		if d.counts(&f.Record) {
 			for _, n := range j.names() {
 				d.Flags = append(d.Flags, j.flagsFor(n)...)

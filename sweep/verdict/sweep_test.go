@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -505,6 +506,71 @@ func TestChangesBetweenTrials(t *testing.T) {
 		}
 		if row := comparisonOf(t, d, "target=b", "ttft_p50"); (row.Outcome == "refused") != (c.want != "") {
 			t.Errorf("%s: %s", c.key, row.Outcome)
+		}
+	}
+}
+
+// What moves with a cell, again in each block, is a second leaf of that cell and no drift of the trials that come second; what
+// changes once is drift, whichever cells came after it.
+func TestObservedLeafThatMovesWithACell(t *testing.T) {
+	plan := planOf(t, []sweep.Cell{
+		cellJSON(t, sweep.Baseline, "", nil, nil),
+		cellJSON(t, "batch=8", "batch", 8, nil, edits{"contract.engine.args.max-num-seqs": 8}),
+		cellJSON(t, "rate=50", "rate", 50, nil, edits{"contract.load.open.rate": 50}),
+	})
+	of := func(cell string) func(int, *sweep.TrialFacts) bool {
+		return func(_ int, f *sweep.TrialFacts) bool { return f.Record.Cell == cell }
+	}
+	for _, c := range []struct {
+		name  string
+		other func(i int, f *sweep.TrialFacts) bool // that a trial saw another driver
+		many  []string
+		drift bool
+	}{
+		{"with one cell", of("batch=8"), []string{"batch=8"}, false},
+		{"with the baseline, and so with all others", of(sweep.Baseline), []string{"batch=8", "rate=50"}, false},
+		{"with one cell, but for one block", func(i int, f *sweep.TrialFacts) bool { return f.Record.Cell == "batch=8" && f.Record.Block != 4 }, nil, true},
+		{"once", func(i int, _ *sweep.TrialFacts) bool { return i >= 8 }, nil, true},
+		{"with a cell of another sitting", func(_ int, f *sweep.TrialFacts) bool {
+			if f.Record.Cell == "batch=8" {
+				f.Record.Sitting = 2
+			}
+			return f.Record.Sitting == 2
+		}, nil, true},
+		{"never", func(int, *sweep.TrialFacts) bool { return false }, nil, false},
+	} {
+		trials := night(plan, honest)
+		for i := range trials {
+			if c.other(i, &trials[i]) {
+				trials[i].Launch.Observed[sweep.ObsDriver] = "580.65.06"
+			}
+		}
+		d := derive(t, plan, trials...)
+		var many []string
+		for _, f := range d.Flags {
+			if f.Code == "many-factors" && f.Severity == sweep.Invalid {
+				many = append(many, f.Cell)
+				if !strings.Contains(f.Detail, "observed driver is ") {
+					t.Errorf("%s: the flag says %q", c.name, f.Detail)
+				}
+			}
+		}
+		if drift := severities(d.Flags)["contract-drift"] != ""; !slices.Equal(many, c.many) || drift != c.drift {
+			t.Errorf("%s: many-factors of %v, drift %v; want %v, %v", c.name, many, drift, c.many, c.drift)
+		}
+		for _, cell := range many {
+			if row := goodputOf(t, d, cell, 0); row.Blocks != 6 || row.Verdict != "invalid" || !slices.Contains(row.Flags, "many-factors") {
+				t.Errorf("%s: its figures are to stand, and to say so: %+v", c.name, row)
+			}
+			if row := comparisonOf(t, d, cell, "ttft_p50"); row.Outcome != "refused" {
+				t.Errorf("%s: %s is compared: %s", c.name, cell, row.Outcome)
+			}
+			if row := find(t, d.Trials, func(r sweep.TrialRow) bool { return trials[r.Trial-1].Record.Cell == cell }); row.Verdict != "invalid" {
+				t.Errorf("%s: a trial of %s is %s", c.name, cell, row.Verdict)
+			}
+		}
+		if row := goodputOf(t, d, sweep.Baseline, 0); !c.drift && row.Verdict != "valid" {
+			t.Errorf("%s: the baseline is %s", c.name, row.Verdict)
 		}
 	}
 }

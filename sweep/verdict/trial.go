@@ -16,7 +16,7 @@ func DeriveTrial(plan *sweep.Plan, f sweep.TrialFacts) (*sweep.TrialDerived, err
 		return nil, err
 	}
 	j.add(restarts([]sweep.TrialFacts{f})[f.Record.ID])
-	d := &sweep.TrialDerived{AnalysisVersion: Version, Row: j.row()}
+	d := &sweep.TrialDerived{AnalysisVersion: Version, Row: j.row(cellFlags(plan, j.cell))}
 	for _, name := range j.names() {
 		d.Flags = append(d.Flags, j.flagsFor(name)...)
 		if !j.feeds() {
@@ -147,10 +147,10 @@ func (j *judged) flagsFor(name string) []sweep.Flag {
 	return flags
 }
 
-// row is the trial's row, with the flags of the measurement's first name.
-func (j *judged) row() sweep.TrialRow {
+// row is the trial's row, with the flags of its cell as such: of the measurement's first name.
+func (j *judged) row(cell []sweep.Flag) sweep.TrialRow {
 	row := j.Row()
-	flags := slices.Concat(j.flags, cellFlags(j.plan, j.cell))
+	flags := slices.Concat(j.flags, cell)
 	row.Verdict, row.Flags = sweep.Verdict(flags), codes(flags)
 	if j.Record.Status != sweep.StatusDone && j.Due == 0 {
 		// It did not come to measuring: there is nothing to be judged or counted.
