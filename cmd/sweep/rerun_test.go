@@ -2,8 +2,12 @@ package main
 
 import (
 	"bytes"
+	"database/sql"
+	"errors"
 	"maps"
+	"math"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -77,5 +81,36 @@ func TestRerunSendsTheSameBytes(t *testing.T) {
 	two, err := db.Trial(2)
 	if err != nil || two.Attempt != 2 || two.Key != one.Key || two.Nonce != one.Nonce || two.WorkloadHash != one.WorkloadHash || two.Sitting == one.Sitting {
 		t.Errorf("%v: the rerun is\n%+v, of\n%+v", err, two, one)
+	}
+	readmeCounts(t, database)
+}
+
+// readmeCounts checks that the README's way to the requests behind the tables leads to as many as the tables have.
+func readmeCounts(t *testing.T, database string) {
+	t.Helper()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, query, _ := strings.Cut(string(readme), "-- the requests behind the tables")
+	_, query, _ = strings.Cut(query, "\n")
+	query, _, found := strings.Cut(query, "```")
+	if !found {
+		t.Fatal("the README has no such query")
+	}
+	db, err := sql.Open("sqlite", database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var name, cell string
+	var n, want int
+	var mean, wantMean sql.NullFloat64
+	if err := db.QueryRow(query).Scan(&name, &cell, &n, &mean); err != nil && !errors.Is(err, sql.ErrNoRows) { // a busy machine's trial may be invalid
+		t.Fatal(err)
+	}
+	err = db.QueryRow("SELECT n, mean FROM latency WHERE cell = 'baseline' AND metric = 'ttft' AND phase = 'measure' AND block IS NULL").Scan(&want, &wantMean)
+	if err != nil || n != want || math.Abs(mean.Float64-wantMean.Float64) > 1e-6 {
+		t.Errorf("%v: %d requests of mean %g ms, the table has %d of %g", err, n, mean.Float64, want, wantMean.Float64)
 	}
 }
