@@ -255,8 +255,11 @@ func (b *vllmBench) window() {
 	if open := c.Contract.Load.Open; open != nil && c.Warmup.Duration != "" {
 		warmups = max(warmups, int64(math.Round(open.Rate*sweep.Duration(c.Warmup.Duration).Seconds())))
 	}
-	if warmups > 0 {
+	switch {
+	case warmups > 0:
 		b.option("num-warmups", warmups)
+	case c.Warmup.Duration != "":
+		b.unsaid("warmup.duration", "none: how many requests %s of this load are depends on the server; --num-warmups N has N before", c.Warmup.Duration)
 	}
 	b.unsaid("warmup, tail", "load is not continuous: the warm-up ends before the window, and nothing is kept up behind it; rates are over the whole run, its end included")
 }
@@ -272,7 +275,10 @@ func (b *vllmBench) judgement() {
 			b.add(bar.name + ":" + scalar(sweep.Duration(bar.text).Seconds()*1000))
 		}
 	}
-	b.unsaid("contract.slo", "bars count from sending, not from due; an answer of one token or none has a time per token of 0")
+	b.unsaid("contract.slo", "an answer of one token or none has a time per token of 0")
+	if b.cell.Cell.LoadKind() != sweep.LoadClosed {
+		b.unsaid("contract.slo", "bars count from sending, not from due")
+	}
 }
 
 // record names the run and its place among others.

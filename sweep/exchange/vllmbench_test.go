@@ -99,6 +99,8 @@ func TestVLLMBenchParts(t *testing.T) {
 		"constant gaps": {map[string]string{"load": `{"open": {"rate": 8, "arrival": "constant"}}`}, []string{"contract.load.open.arrival: arrivals at constant gaps"}, []string{"--burstiness"}},
 		"closed":        {map[string]string{"load": `{"closed": {"clients": 32, "think": "1s"}}`}, []string{"--request-rate inf", "--max-concurrency 32", "contract.load.closed.think"}, nil},
 		"burst":         {map[string]string{"load": `{"burst": {}}`}, []string{"--request-rate inf"}, []string{"--max-concurrency"}},
+		"a warm-up by time without a rate": {map[string]string{"load": `{"closed": {"clients": 32}}`, "warmup": `{"duration": "5s"}`, "slo": `{"ttft": "200ms"}`},
+			[]string{"warmup.duration: none: how many requests 5s of this load are", "contract.slo: an answer of one token"}, []string{"--num-warmups 4", "from due"}},
 		"a window by time": {map[string]string{"measure": `{"duration": "60s"}`, "warmup": `{"duration": "5s"}`},
 			[]string{"measure.duration: a number of requests in place of 60s", "--num-prompts 1000", "--num-warmups 40"}, nil},
 		"an SLO":      {map[string]string{"slo": `{"ttft": "200ms", "tpot": "12.5ms", "e2e": "5s", "attainment": 0.99}`}, []string{"--goodput ttft:200 tpot:12.5 e2el:5000"}, nil},
