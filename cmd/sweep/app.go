@@ -52,6 +52,7 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&a.database, "db", defaultDatabase(), "the database `FILE` (default: $SWEEP_DB, else sweep.db here)")
 	root.PersistentFlags().Lookup("db").DefValue = ""
 	root.AddCommand(a.manVerb(root), a.initVerb(), a.checkVerb(), a.planVerb(), a.runVerb(), a.statusVerb(), a.reportVerb(), a.compareVerb(), a.showVerb(), a.rerunVerb(), a.excludeVerb(), a.exportVerb(), a.simVerb(), a.doctorVerb(), a.versionVerb())
+	a.fitHelp(root)
 	return root
 }
 

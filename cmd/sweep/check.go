@@ -67,7 +67,7 @@ func (a *app) check(args []string, r *checking) error {
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	out := newCheckWriter(a.stdout, r.format)
+	out := newCheckWriter(a.stdout, a.lineWidth(), r.format)
 	for _, p := range plans {
 		for _, f := range append(planFindings(p), a.hostFindings(p)...) {
 			out.line(checkLine{f, ""})
@@ -240,13 +240,14 @@ func size(bytes int64) string {
 // checkWriter writes findings as they come.
 type checkWriter struct {
 	w             io.Writer
+	width         int
 	format        string
 	all           []checkLine
 	lines, failed int
 }
 
-func newCheckWriter(w io.Writer, format string) *checkWriter {
-	return &checkWriter{w: w, format: format, all: []checkLine{}}
+func newCheckWriter(w io.Writer, width int, format string) *checkWriter {
+	return &checkWriter{w: w, width: width, format: format, all: []checkLine{}}
 }
 
 func (c *checkWriter) line(l checkLine) {
@@ -265,7 +266,7 @@ func (c *checkWriter) line(l checkLine) {
 	if l.Hint != "" {
 		text += "; " + l.Hint
 	}
-	fmt.Fprintf(c.w, "%-4s  %-11s  %s\n", l.Status, l.Name, text)
+	fmt.Fprintln(c.w, hanging(fmt.Sprintf("%-4s  %-11s  ", l.Status, l.Name), text, c.width))
 }
 
 func (c *checkWriter) close() error {

@@ -10,8 +10,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/inference-sweep/sweep/runner/bench"
 	"github.com/inference-sweep/sweep/runner/host"
@@ -50,7 +50,7 @@ func (a *app) doctor(format string) error {
 	if err != nil {
 		return err
 	}
-	return writeExam(a.stdout, m, format)
+	return writeExam(a.stdout, m, a.lineWidth(), format)
 }
 
 // exam is what was measured and read of this machine.
@@ -208,7 +208,7 @@ func nsText(ns int64) string {
 }
 
 // writeExam prints an exam with what it means.
-func writeExam(w io.Writer, m exam, format string) error {
+func writeExam(w io.Writer, m exam, width int, format string) error {
 	if format == "json" {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
@@ -219,12 +219,18 @@ func writeExam(w io.Writer, m exam, format string) error {
 		}{m.host, runtime.Version(), m.symptoms()})
 	}
 	fmt.Fprintf(w, "%s, %s %s\n\n", m.host.Name, m.host.System, m.host.Kernel)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	check, found := 0, 0
 	for _, s := range m.symptoms() {
-		fmt.Fprintf(t, "%-4s\t%s\t%s\t%s\n", s.Status, s.Check, s.Found, s.Meaning)
+		check, found = max(check, utf8.RuneCountInString(s.Check)), max(found, utf8.RuneCountInString(s.Found))
+	}
+	for _, s := range m.symptoms() {
+		text := s.Meaning
 		if s.Hint != "" {
-			fmt.Fprintf(t, "\t\t\t→ %s\n", s.Hint)
+			text += "\n→ " + s.Hint
+		}
+		if _, err := fmt.Fprintln(w, hanging(fmt.Sprintf("%-4s  %-*s  %-*s  ", s.Status, check, s.Check, found, s.Found), text, width)); err != nil {
+			return err
 		}
 	}
-	return t.Flush()
+	return nil
 }

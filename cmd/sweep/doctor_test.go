@@ -27,7 +27,7 @@ func TestDoctor(t *testing.T) {
 
 	var out strings.Builder
 	for _, m := range []exam{well, ill, unknown} {
-		if err := writeExam(&out, m, "table"); err != nil {
+		if err := writeExam(&out, m, 0, "table"); err != nil {
 			t.Fatal(err)
 		}
 		out.WriteString("\n")
