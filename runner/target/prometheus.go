@@ -3,6 +3,7 @@ package target
 import (
 	"bufio"
 	"bytes"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -103,7 +104,9 @@ func quoted(text string) (value, rest string, closed bool) {
 func (m metrics) sum(names ...string) (total float64, ok bool) {
 	for _, name := range names {
 		for _, s := range m[name] {
-			total, ok = total+s.value, true
+			if s.value >= 0 && !math.IsInf(s.value, 1) { // no count is anything else
+				total, ok = total+s.value, true
+			}
 		}
 	}
 	return total, ok

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,9 +44,7 @@ func (d Deps) withDefaults() Deps {
 		d.Getenv = os.LookupEnv
 	}
 	if d.Output == nil {
-		d.Output = func(ctx context.Context, name string, args ...string) ([]byte, error) {
-			return exec.CommandContext(ctx, name, args...).Output()
-		}
+		d.Output = output
 	}
 	return d
 }

@@ -130,6 +130,7 @@ func TestQuiesce(t *testing.T) {
 		{"by the gauge", "vllm", time.Minute, 0, work, work + time.Second},
 		{"by the gauge, not for ever", "vllm", 2 * time.Second, 8, 2 * time.Second, 2 * time.Second},
 		{"by the time to a first token", "openai", time.Minute, 0, work, work + time.Second},
+		{"by it where the gauge says nothing that can be", "vllm, NaN", time.Minute, 0, work, work + time.Second},
 		{"by the time to a first token, not for ever", "openai", 2 * time.Second, 1, 2 * time.Second, 2 * time.Second},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -144,9 +145,14 @@ func TestQuiesce(t *testing.T) {
 						fmt.Fprintf(w, "vllm:num_requests_running %d\nvllm:num_requests_waiting 0\n", gauge(busyUntil))
 						return
 					}
+					if r.URL.Path == "/metrics" && test.engine == "vllm, NaN" {
+						fmt.Fprint(w, "vllm:num_requests_running NaN\nvllm:num_requests_waiting -3\n")
+						return
+					}
 					completions.ServeHTTP(w, r)
 				}))
-				s := open(t, cellOf(t, "http://engine", test.engine), d)
+				engine, _, _ := strings.Cut(test.engine, ",")
+				s := open(t, cellOf(t, "http://engine", engine), d)
 				if busy := s.Quiesce(t.Context(), time.Minute); busy != 0 {
 					t.Errorf("idle, and %d busy", busy)
 				}
@@ -228,8 +234,11 @@ func TestParseMetrics(t *testing.T) {
 	if diff := cmp.Diff(want, m, cmp.AllowUnexported(series{})); diff != "" {
 		t.Error(diff)
 	}
-	if total, ok := m.sum("a", "none"); !ok || !math.IsInf(total, 1) {
+	if total, ok := m.sum("a", "none"); !ok || total != 1 {
 		t.Errorf("sum %v, %v", total, ok)
+	}
+	if total, ok := parseMetrics([]byte("g NaN\ng{x=\"1\"} -3\ng{x=\"2\"} +Inf\n")).sum("g"); ok {
+		t.Errorf("the sum of what are no counts is %v", total)
 	}
 	if _, ok := m.sum("none", ""); ok {
 		t.Error("there is a sum of nothing")
