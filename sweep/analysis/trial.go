@@ -27,15 +27,22 @@ type Trial struct {
 	Inputs []Input
 	// EndedOK is how many requests of any phase ended ok in the window.
 	EndedOK int64
+	// Unconnected are the measured requests that the client took to the network and that found no server there: they were
+	// not sent, which was not the client's doing.
+	Unconnected int64
 	// LocalFailures are requests of any phase for which the client had no port or descriptor; Empty are measured ones
 	// that failed because nothing came out.
 	LocalFailures, Empty int64
 	// Of the measured requests that ended ok: those whose output nobody counted, those with both an asked and a counted
 	// output, and those of them in which the two differ.
 	Uncounted, LengthsKnown, LengthsOff int64
-	// TinyGaps of Gaps were too short to be two readings; Chunks and ChunkTokens are the events and the tokens of
+	// Overcounted are the measured requests that ended ok for which more tokens were counted than they allowed, which cannot
+	// be; OverTokens are how many more, of OutputTokens of all.
+	Overcounted              int64
+	OverTokens, OutputTokens float64
+	// TinyGaps of Gaps were too short to be two readings; Chunks are the events, as OutputTokens are the tokens, of
 	// requests whose tokens are known.
-	TinyGaps, Gaps, Chunks, ChunkTokens int64
+	TinyGaps, Gaps, Chunks int64
 	// CachedTokens is what measured requests that ended ok had cached, or None where no server said.
 	CachedTokens int64
 	// ResponseModels and OutputSources count the measured requests that ended ok by the model that answered and by who
@@ -48,7 +55,9 @@ type Arrival struct {
 	DueNS, SentNS, DialNS, QueueNS int64
 	// TTFTNS counts from due, in a closed loop from sent; None where the request failed.
 	TTFTNS int64
-	seq    int64
+	// Unconnected says that no server was found to send it to.
+	Unconnected bool
+	seq         int64
 }
 
 // Input is a prompt's length as it was asked for and as the server counted it.
@@ -185,6 +194,8 @@ func (s *summary) addMeasured(r *sweep.Request) {
 	arrival := Arrival{DueNS: r.DueNS, SentNS: r.SentNS, DialNS: r.DialNS, QueueNS: r.QueueNS, TTFTNS: sweep.None, seq: r.Seq}
 	if r.SentNS != sweep.None {
 		s.Sent++
+	} else if arrival.Unconnected = unconnected(r.Error); arrival.Unconnected {
+		s.Unconnected++
 	}
 	if r.Status != sweep.RequestOK {
 		s.Failed++
@@ -220,6 +231,11 @@ func (s *summary) ttftNS(r *sweep.Request) int64 {
 	return r.FromDueNS(r.FirstTokenNS)
 }
 
+// unconnected says of what ended a request before it was sent whether a server was looked for.
+func unconnected(kind string) bool {
+	return kind != sweep.ErrNotSent && kind != sweep.ErrLocal && kind != sweep.ErrCancelled
+}
+
 // addTokens counts the tokens of a measured request that ended ok.
 func (s *summary) addTokens(r *sweep.Request) {
 	if r.InputTokens != sweep.None {
@@ -239,8 +255,12 @@ func (s *summary) addTokens(r *sweep.Request) {
 		return
 	}
 	s.OutputSources[r.OutputSource]++
+	s.OutputTokens += float64(r.OutputTokens)
+	if r.OutputAsked != sweep.None && r.OutputTokens > r.OutputAsked {
+		s.Overcounted++
+		s.OverTokens += float64(r.OutputTokens - r.OutputAsked)
+	}
 	s.Chunks += int64(len(s.events.atNS))
-	s.ChunkTokens += r.OutputTokens
 	if r.OutputAsked != sweep.None {
 		s.LengthsKnown++
 		if r.OutputTokens != r.OutputAsked {

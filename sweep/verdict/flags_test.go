@@ -2,6 +2,7 @@ package verdict_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -55,6 +56,20 @@ func fails(kind string) func(*sweep.Request) {
 			r.SentNS, r.EndNS = sweep.None, sweep.None
 		}
 	}
+}
+
+// refused is a request for which no server was there.
+func refused(r *sweep.Request) { failsUnsent(sweep.ErrConnect)(r) }
+
+func failsUnsent(kind string) func(*sweep.Request) {
+	return func(r *sweep.Request) {
+		fails(kind)(r)
+		r.SentNS, r.EndNS = sweep.None, sweep.None
+	}
+}
+
+func counts(tokens int64) func(*sweep.Request) {
+	return func(r *sweep.Request) { r.OutputTokens = tokens }
 }
 
 // answers replaces the answer of a request.
@@ -157,6 +172,11 @@ func TestFlagsOfATrial(t *testing.T) {
 		{"nor is a declared wait for a slot", fs2(capped), n, fs(first(40, late(9))), "late-sends", ""},
 		{"1 % not sent", nil, n, fs(first(4, fails(sweep.ErrNotSent))), "late-sends", ""},
 		{"more than 1 % not sent", nil, n, fs(first(5, fails(sweep.ErrNotSent))), "late-sends", sweep.Invalid},
+		{"no server to send to", nil, n, fs(first(100, refused)), "late-sends", ""},
+		{"its rate is that of the rest", nil, n, fs(first(100, refused)), "rate-missed", ""},
+		{"and their law theirs", nil, n, fs(first(100, refused)), "arrival-law", ""},
+		{"it is the server's failure", nil, n, fs(first(100, refused)), "error-rate", sweep.Suspect},
+		{"a client without ports is its own", nil, n, fs(first(100, refused), first(5, failsUnsent(sweep.ErrLocal))), "late-sends", sweep.Invalid},
 
 		{"the last one late by 1 % of the time", nil, 101, fs(lastLate(1000 * .0099)), "rate-missed", ""},
 		{"by more", nil, 101, fs(lastLate(1000 * .0102)), "rate-missed", sweep.Suspect},
@@ -234,6 +254,11 @@ func TestFlagsOfATrial(t *testing.T) {
 
 		{"1 % uncounted", nil, n, fs(first(4, uncounted)), "token-source", ""},
 		{"more", nil, n, fs(first(5, uncounted)), "token-source", sweep.Suspect},
+		{"1 % counted as one more than asked", nil, n, fs(first(4, counts(17))), "token-source", ""},
+		{"more", nil, n, fs(first(5, counts(17))), "token-source", sweep.Suspect},
+		{"one counted as far more", nil, n, fs(first(1, counts(500))), "token-source", sweep.Suspect},
+		{"or beyond all numbers", nil, n, fs(first(3, counts(math.MaxInt64))), "token-source", sweep.Suspect},
+		{"fewer than asked", nil, n, fs(first(40, counts(3))), "token-source", ""},
 
 		// 14 gaps a request count, its first apart: 5 % of 5,600 are 280, or 20 whole answers.
 		{"5 % of gaps at once", nil, n, fs(first(20, answers(50, .01, 16))), "coalesced", ""},

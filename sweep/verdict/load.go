@@ -21,7 +21,7 @@ func (j *judged) medianTTFT() float64 { return j.TTFT(j.Load != sweep.LoadClosed
 
 // checkLateness: requests that left the client late for no declared reason, or never.
 func checkLateness(j *judged) {
-	if unsent := j.Due - j.Sent; float64(unsent) > unsentShare*float64(j.Due) {
+	if unsent := j.Due - j.Sent - j.Unconnected; float64(unsent) > unsentShare*float64(j.Due) {
 		j.raise(lateSends, sweep.Invalid, fmt.Sprintf("%d of %d requests were never sent", unsent, j.Due))
 		return
 	}
@@ -64,9 +64,13 @@ func lateness(arrivals []analysis.Arrival, slots bool) []float64 {
 	return late
 }
 
-// times are the due times and the sorted sent times of an open loop's measured requests.
+// times are the due times and the sorted sent times of an open loop's measured requests, but for those that found no
+// server to be sent to.
 func (j *judged) times() (due, sent []float64) {
 	for _, a := range j.Arrivals {
+		if a.Unconnected {
+			continue
+		}
 		due = append(due, float64(a.DueNS))
 		if a.SentNS != sweep.None {
 			sent = append(sent, float64(a.SentNS))

@@ -93,7 +93,7 @@ var rules = map[string]rule{
 	inputMismatch: {suspect: 0.02, invalid: never,
 		words: "the server counted %.3g times the input tokens asked for (median%s)", read: "ollama/ollama#17889"},
 	shortOutput: {suspect: 0.01, invalid: never, words: "%d of %d answers did not have the %d tokens asked for", read: "vllm-project/vllm#18687"},
-	tokenSource: {suspect: 0.01, invalid: never, words: "nobody counted the output tokens of %d of %d answers"},
+	tokenSource: {suspect: 0.01, invalid: never, words: "%s"},
 	coalesced:   {suspect: 0.05, invalid: never, words: "%s", read: "dstackai/dstack#4269"},
 
 	closedLoop:  {always: sweep.Note, words: "%d clients, each waiting for its answer: the load falls with the server"},

@@ -111,13 +111,21 @@ func checkOutputs(j *judged) {
 	}
 }
 
-// checkSources: answers whose tokens nobody counted.
+// checkSources: answers whose tokens nobody counted, or that were counted as more than they can have.
 func checkSources(j *judged) {
 	if j.OK == 0 {
 		return
 	}
 	if severity, ok := beyond(tokenSource, float64(j.Uncounted)/float64(j.OK)); ok {
-		j.raise(tokenSource, severity, j.Uncounted, j.OK)
+		j.raise(tokenSource, severity, fmt.Sprintf("nobody counted the output tokens of %d of %d answers", j.Uncounted, j.OK))
+	}
+	over := float64(j.Overcounted) / float64(j.OK)
+	if j.OutputTokens > 0 {
+		over = max(over, j.OverTokens/j.OutputTokens)
+	}
+	if severity, ok := beyond(tokenSource, over); ok {
+		j.raise(tokenSource, severity, fmt.Sprintf("%d of %d answers were counted as more tokens than their requests allowed, by %.3g in all: whatever was counted is not what was generated",
+			j.Overcounted, j.OK, j.OverTokens))
 	}
 }
 
@@ -134,7 +142,7 @@ func checkGaps(j *judged) {
 	if !judgedByGap || j.Chunks == 0 {
 		return
 	}
-	tokens := float64(j.ChunkTokens) / float64(j.Chunks)
+	tokens := j.OutputTokens / float64(j.Chunks)
 	if severity, ok := beyond(coalesced, tokens-1); ok {
 		j.raise(coalesced, severity, fmt.Sprintf("%.3g tokens an event: a gap is not a token's time", tokens))
 	}
