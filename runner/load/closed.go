@@ -50,7 +50,7 @@ func (l *loop) outcome() Outcome {
 // client is one client: it sends, waits for the answer, thinks, and sends again until the load ends.
 func (l *loop) client(trial, load context.Context, think time.Duration) {
 	d := l.drive
-	for load.Err() == nil {
+	for refusals := 0; load.Err() == nil; {
 		slot, more := l.next()
 		if !more {
 			return
@@ -60,14 +60,25 @@ func (l *loop) client(trial, load context.Context, think time.Duration) {
 		r := d.row(slot)
 		r.QueueNS = 0
 		d.Send(contextOf(slot.Phase, trial, load), body, r)
+		pause := think
 		if r.SentNS != sweep.None {
-			r.DueNS = r.SentNS
+			r.DueNS, refusals = r.SentNS, 0
+		} else {
+			refusals++
+			pause = max(pause, refusalPause(refusals))
 		}
 		d.end(r)
-		if think > 0 && sleep(load, think) != nil {
+		if pause > 0 && sleep(load, pause) != nil {
 			return
 		}
 	}
+}
+
+// refusalPause is how long a client waits after so many requests in a row that found no server: at first 100 ms, then
+// twice as long each time, at most 1 s. Without it, how many requests fail while a server is away would tell how fast the
+// client is.
+func refusalPause(refusals int) time.Duration {
+	return min(100*time.Millisecond<<min(refusals-1, 8), time.Second)
 }
 
 func sleep(ctx context.Context, pause time.Duration) error {

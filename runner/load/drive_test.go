@@ -231,6 +231,41 @@ func closedCell(clients schema.Positive, change func(*sweep.Cell)) *sweep.Cell {
 
 func fixedLengths() (int64, int64) { return 128, 16 }
 
+// Clients of a closed loop that find no server come back after 100 ms, 200 ms and so on, at most after a second, and are as
+// quick as before once it is there again.
+func TestClosedWithoutServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &bench{serve: takes(100 * time.Millisecond)}
+		d := b.drive(time.Second)
+		send, away := d.Send, [2]int64{500e6, 1600e6}
+		d.Send = func(ctx context.Context, body []byte, r *sweep.Request) {
+			if now := int64(time.Since(d.Epoch)); now >= away[0] && now < away[1] {
+				r.Status, r.Error = sweep.RequestFailed, sweep.ErrConnect
+				return
+			}
+			send(ctx, body, r)
+		}
+		if _, err := d.Closed(t.Context(), closedCell(10, nil), fixedLengths, fixedLengths); err != nil {
+			t.Fatal(err)
+		}
+		failed, after := 0, 0
+		for _, r := range b.rows {
+			if r.Status == sweep.RequestFailed && r.Error == sweep.ErrConnect {
+				failed++
+				if r.SentNS != sweep.None || r.DueNS < away[0] {
+					t.Errorf("sent %d, due %d", r.SentNS, r.DueNS)
+				}
+			} else if r.Phase == sweep.PhaseMeasure && r.DueNS >= 2000e6 {
+				after++
+			}
+		}
+		// At 0.5, 0.6, 0.8 and 1.2 s; from 2.0 s on they are served.
+		if failed != 40 || after != 20 {
+			t.Errorf("%d requests failed and %d were measured afterwards, want 40 and 20", failed, after)
+		}
+	})
+}
+
 func TestClosed(t *testing.T) {
 	five := int64(5)
 	tests := []struct {
