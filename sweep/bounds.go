@@ -10,12 +10,17 @@ const (
 	maxConnections = 65_535
 	maxRequests    = 20_000_000
 	maxTrialS      = 30 * 24 * 3600
+	// maxGroups is of heads that prompts share: at one block of tokens each they are more than any server caches.
+	maxGroups = 1_000_000
 )
 
 // bounded refuses a cell that nobody could measure.
 func (p *Plan) bounded(cell *PlanCell) error {
-	load, measure := cell.Cell.Contract.Load, cell.Cell.Measure
+	load, measure, shared := cell.Cell.Contract.Load, cell.Cell.Measure, cell.Cell.Contract.Prompt.Shared
 	switch {
+	case shared != nil && shared.Groups > maxGroups:
+		return p.refuseAt(cell, "contract.prompt.shared.groups",
+			fmt.Sprintf("has %d groups of prompts: no server keeps the heads of more than %d", shared.Groups, maxGroups), "ask for fewer groups")
 	case load.Open != nil && load.Open.Rate > maxRatePerS:
 		return p.refuseAt(cell, "contract.load.open.rate",
 			fmt.Sprintf("asks for %.6g requests a second: no client sends more than %d", load.Open.Rate, maxRatePerS), "lower the rate")
@@ -35,12 +40,16 @@ func (p *Plan) bounded(cell *PlanCell) error {
 // boundedTrial refuses a trial that is too long or too full. A closed loop stops by itself; an open one is drawn to the
 // end of its tail.
 func (p *Plan) boundedTrial(cell *PlanCell) error {
-	seconds, sent := expectedTrialS(&cell.Cell, expectedRequests(&cell.Cell))
+	seconds, sent := expectedLoadS(&cell.Cell, expectedRequests(&cell.Cell))
+	primingS := expectedPrimingS(&cell.Cell)
 	drawn := sent
 	if open := cell.Cell.Contract.Load.Open; open != nil {
 		drawn += open.Rate * Duration(cell.Cell.Tail).Seconds()
 	}
 	switch {
+	case primingS > maxTrialS:
+		return p.refuseAt(cell, "contract.prompt.shared.groups", fmt.Sprintf("would take %s a trial to send the heads of %d groups, and the most is 30 days",
+			longTime(primingS), cell.Cell.Heads()), "ask for fewer groups")
 	case seconds > maxTrialS:
 		return p.refuseAt(cell, "measure", "would take "+longTime(seconds)+" a trial, and the most is 30 days",
 			"ask for fewer requests, or a shorter time")

@@ -25,6 +25,7 @@ func TestNobodyCouldMeasure(t *testing.T) {
 		measure  schema.Measure
 		warmup   schema.Warmup
 		tail     string
+		groups   int64
 		refusal  string // a part of it; empty where it can be measured
 		position string
 	}{
@@ -44,11 +45,17 @@ func TestNobodyCouldMeasure(t *testing.T) {
 		{name: "the most of a closed loop", load: closed(8), measure: requests(many), refusal: "years", position: "measure"},
 		{name: "a crowd", load: closed(60_000), measure: requests(100_000)},
 		{name: "burst", load: schema.Load{Burst: &schema.Burst{}}, measure: requests(many), refusal: "a burst of", position: "measure.requests"},
+		{name: "a million groups", load: open(8), measure: requests(1000), groups: 1_000_000},
+		{name: "groups", load: open(8), measure: requests(1000), groups: 1_000_001, refusal: "has 1000001 groups", position: "contract.prompt.shared.groups"},
+		{name: "the most groups", load: open(8), measure: requests(1000), groups: many, refusal: "no server keeps the heads of more than 1000000", position: "contract.prompt.shared.groups"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cell := sweep.Cell{Raw: json.RawMessage(`{}`)}
 			cell.Cell.Cell, cell.Contract.Load, cell.Measure, cell.Warmup, cell.Tail = sweep.Baseline, c.load, c.measure, c.warmup, c.tail
 			cell.Contract.Output.Length.Fixed = 16
+			if c.groups > 0 {
+				cell.Contract.Prompt.Shared = &schema.Shared{Tokens: 12, Groups: c.groups}
+			}
 			cell.Target = "sim"
 			d := &sweep.Definition{Name: "night", Blocks: 1, Cells: []sweep.Cell{cell}, Position: func(path string) string { return path }}
 			none := func(*sweep.Cell) ([]string, error) { return nil, nil }

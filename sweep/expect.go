@@ -53,7 +53,8 @@ func expectedRatePerS(c *Cell) float64 {
 		return load.Open.Rate
 	}
 	if load.Closed != nil && c.Target == "sim" {
-		return simClosedRatePerS(c, float64(load.Closed.Clients), Duration(load.Closed.Think).Seconds())
+		prompt, output := meanLength(c.Contract.Prompt.Length), meanLength(c.Contract.Output.Length)
+		return simClosedRatePerS(c.Contract.Engine.Args, prompt, output, float64(load.Closed.Clients), Duration(load.Closed.Think).Seconds())
 	}
 	if load.Closed != nil {
 		each := guessedTTFTS + guessedTokenS*meanLength(c.Contract.Output.Length) + Duration(load.Closed.Think).Seconds()
@@ -73,8 +74,8 @@ func expectedDue(c *Cell) float64 {
 	return max(due, float64(c.Measure.MinRequests))
 }
 
-// expectedTrialS is how long one trial is expected to take, in seconds, and how many requests it sends in all.
-func expectedTrialS(c *Cell, requests int) (seconds float64, sent float64) {
+// expectedLoadS is how long one trial's load is expected to take, in seconds, and how many requests it has.
+func expectedLoadS(c *Cell, requests int) (seconds float64, sent float64) {
 	rate := expectedRatePerS(c)
 	window := max(Duration(c.Measure.Duration).Seconds(), float64(requests)/rate)
 	warmup := Duration(c.Warmup.Duration).Seconds()
@@ -106,12 +107,13 @@ func (p *Plan) ExpectedFrom(known Times, trials []Trial) (seconds float64, bytes
 	size := 0.0
 	for _, t := range trials {
 		cell := p.CellNamed(t.Cell)
-		s, sent := expectedTrialS(&cell.Cell, cell.Requests)
+		s, sent := expectedLoadS(&cell.Cell, cell.Requests)
+		s += expectedPrimingS(&cell.Cell)
 		if measured, ok := known.Trial[t.Digest]; ok {
 			s = measured
 		}
 		seconds += s
-		size += trialBytes + sent*(rowBytes+tokenBytes*meanLength(cell.Cell.Contract.Output.Length))
+		size += trialBytes + sent*(rowBytes+tokenBytes*meanLength(cell.Cell.Contract.Output.Length)) + float64(cell.Cell.Heads())*(rowBytes+tokenBytes)
 	}
 	launch := known.Launch
 	if launch == 0 {

@@ -11,15 +11,14 @@ const (
 	simSequences    = 256
 )
 
-// simClosedRatePerS guesses how many requests a second the embedded engine answers to clients that each wait for their
-// answer. A request spends its time in the front end, and then one step a token; a step takes longer the more sequences
+// simClosedRatePerS guesses how many requests a second the embedded engine with these options answers to clients that each
+// wait for their answer, for prompts and answers of so many tokens. A request spends its time in the front end, and then one step a token; a step takes longer the more sequences
 // run in it and the more prompts are admitted to it, and how many those are depends on how long a step takes.
-func simClosedRatePerS(c *Cell, clients, thinkS float64) float64 {
-	args := c.Contract.Engine.Args
+func simClosedRatePerS(args map[string]any, prompt, output, clients, thinkS float64) float64 {
 	frontS, stepS := argS(args, "front-end", simFrontEndS), argS(args, "step-base", simStepS)
 	perSequenceS, perPromptS := argS(args, "step-per-seq", simPerSequenceS), argS(args, "step-per-prompt-token", simPerPromptS)
-	tokens := max(meanLength(c.Contract.Output.Length), 1)
-	promptS := perPromptS * meanLength(c.Contract.Prompt.Length)
+	tokens := max(output, 1)
+	promptS := perPromptS * prompt
 	room := min(clients, argNumber(args, "max-num-seqs", simSequences))
 	running, servedS := room, 0.0
 	for range 50 { // it settles in a few; halving each move keeps it from swinging
