@@ -50,10 +50,8 @@ func (x *trial) before(ctx context.Context) error {
 			return fmt.Errorf("resetting the prefix cache: %w", err)
 		}
 	}
-	if cache.Enabled && cache.State == "warm" {
-		if err := x.prime(ctx); err != nil {
-			return err
-		}
+	if err := x.prime(ctx); err != nil {
+		return err
 	}
 	if err := x.observeClocks(ctx); err != nil {
 		return err
@@ -94,23 +92,20 @@ func (x *trial) sequence(ctx context.Context, phase sweep.Phase, n int) error {
 	return context.Cause(ctx)
 }
 
-// prime fills the prefix cache with the head of each group.
-func (x *trial) prime(ctx context.Context) error {
-	shared := x.cell.Cell.Contract.Prompt.Shared
-	for g := range int(shared.Groups) {
-		x.alone(ctx, sweep.PhaseWarmup, x.maker.Priming(g), int64(shared.Tokens), 1)
-	}
-	return context.Cause(ctx)
-}
-
 // alone sends one request and waits for its end.
 func (x *trial) alone(ctx context.Context, phase sweep.Phase, body []byte, input, output int64) {
+	r := x.row(phase, input, output)
+	x.send(ctx, body, r)
+	x.take(r)
+}
+
+// row starts the record of a request outside the load.
+func (x *trial) row(phase sweep.Phase, input, output int64) *sweep.Request {
 	r := sweep.NewRequest()
 	r.Seq, r.Phase, r.InputAsked, r.OutputAsked = x.next, phase, input, output
 	x.next++
 	r.DueNS, r.QueueNS = int64(time.Since(x.epoch)), 0
-	x.send(ctx, body, r)
-	x.take(r)
+	return r
 }
 
 // after records what the window looked like from the client's side, and what became of the server.

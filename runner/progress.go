@@ -10,6 +10,7 @@ const (
 	LaunchStarted EventKind = iota
 	LaunchReady
 	TrialStarted
+	HeadPrimed // a head that prompts share was sent, before the load, so that it is in the prefix cache: one call at a time
 	RequestEnded
 	TrialEnded
 )
@@ -21,6 +22,8 @@ type Event struct {
 	Launch *sweep.Launch
 	// Index counts trials from 0 in this run, and Total is how many there are.
 	Index, Total int
-	Requests     int64 // that have ended in the running trial
+	Requests     int64 // that have ended in the running trial, heads apart
+	Primed       int   // heads that were sent, of Heads
+	Heads        int
 	Summary      Summary
 }

@@ -186,20 +186,27 @@ func (x *trial) request(body []byte, r *sweep.Request) *stream.Request {
 
 func (x *trial) requestID(seq int64) string { return fmt.Sprintf("%s-%d", x.record.Nonce, seq) }
 
-// take hands a request that has ended to the recorder and watches the trial's health.
+// take keeps a request that has ended, and watches whether latencies settle.
 func (x *trial) take(r *sweep.Request) {
+	x.keep(r)
+	x.mu.Lock()
+	x.steady.take(r)
+	x.mu.Unlock()
+	n := x.ended.Add(1)
+	x.Progress(Event{Kind: RequestEnded, Trial: x.record, Index: x.index, Total: x.total, Requests: n, Summary: x.summary})
+}
+
+// keep hands a request that has ended to the recorder and watches the trial's health.
+func (x *trial) keep(r *sweep.Request) {
 	if err := x.Record.Put(x.record.ID, r); err != nil {
 		x.cancel(recorded(err))
 	}
 	x.mu.Lock()
 	why := x.health.take(r, x.cell.Cell.ErrorLimit)
-	x.steady.take(r)
 	x.mu.Unlock()
 	if why != nil {
 		x.cancel(why)
 	}
-	n := x.ended.Add(1)
-	x.Progress(Event{Kind: RequestEnded, Trial: x.record, Index: x.index, Total: x.total, Requests: n, Summary: x.summary})
 }
 
 func (x *trial) settled() bool {

@@ -25,7 +25,18 @@ type progress struct {
 	bars       *mpb.Progress
 	whole, now *mpb.Bar
 	label      atomic.Value // of what runs now, a string
+	counts     atomic.Value // what the bar below counts: a format of two numbers
+	saidAt     time.Time    // when a line last said how the running trial goes
 }
+
+// The formats of what is counted in the running trial.
+const (
+	ofRequests = "%d of about %d requests"
+	ofHeads    = "priming the prefix cache: %d of %d heads"
+)
+
+// lineEvery is how long a trial may prepare before a line says how far it is, where there are no bars.
+const lineEvery = 10 * time.Second
 
 // newProgress starts to show a run of trials. How is auto, plain or none.
 func (a *app) newProgress(p *sweep.Plan, trials []sweep.Trial, how string) *progress {
@@ -47,12 +58,14 @@ func (a *app) newProgress(p *sweep.Plan, trials []sweep.Trial, how string) *prog
 
 func (s *progress) startBars() {
 	s.label.Store("launching")
+	s.counts.Store(ofRequests)
 	s.bars = mpb.New(mpb.WithOutput(s.w), mpb.WithWidth(40), mpb.WithRefreshRate(200*time.Millisecond))
 	s.whole = s.bars.AddBar(int64(len(s.trials)),
 		mpb.PrependDecorators(decor.Name(s.plan.Name+" ", decor.WCSyncSpaceR), decor.CountersNoUnit("%d/%d trials", decor.WCSyncSpace)),
 		mpb.AppendDecorators(decor.Any(func(st decor.Statistics) string { return " " + s.left(int(st.Current)) })))
 	s.now = s.bars.AddBar(1,
-		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return s.label.Load().(string) }, decor.WCSyncSpaceR), decor.CountersNoUnit("%d of about %d requests", decor.WCSyncSpace)))
+		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return s.label.Load().(string) }, decor.WCSyncSpaceR),
+			decor.Any(func(st decor.Statistics) string { return fmt.Sprintf(s.counts.Load().(string), st.Current, st.Total) }, decor.WCSyncSpace)))
 }
 
 // event shows what happened.
@@ -62,18 +75,45 @@ func (s *progress) event(e runner.Event, rec *recording) {
 	}
 	switch e.Kind {
 	case runner.TrialStarted:
+		s.saidAt = time.Now()
 		if s.bars != nil {
-			cell := s.plan.CellNamed(e.Trial.Cell)
 			s.label.Store(fmt.Sprintf("%s, block %d", e.Trial.Cell, e.Trial.Block))
-			s.now.SetTotal(int64(max(cell.Requests, 1))*5/4, false)
-			s.now.SetCurrent(0)
+			s.count(ofRequests, 0, s.about(e))
 		}
+	case runner.HeadPrimed:
+		s.primed(e)
 	case runner.RequestEnded:
 		if s.bars != nil {
 			s.now.SetCurrent(e.Requests)
 		}
 	case runner.TrialEnded:
 		s.trialEnded(e, rec)
+	}
+}
+
+// about is how many requests the running trial is expected to send.
+func (s *progress) about(e runner.Event) int {
+	return max(s.plan.CellNamed(e.Trial.Cell).Requests, 1) * 5 / 4
+}
+
+// count has the lower bar count something.
+func (s *progress) count(what string, n, of int) {
+	s.counts.Store(what)
+	s.now.SetTotal(int64(of), false)
+	s.now.SetCurrent(int64(n))
+}
+
+// primed shows how far the prefix cache is filled: in lines only where that takes long. The runner says so of one head at a
+// time.
+func (s *progress) primed(e runner.Event) {
+	switch {
+	case s.bars != nil && e.Primed == e.Heads:
+		s.count(ofRequests, 0, s.about(e))
+	case s.bars != nil:
+		s.count(ofHeads, e.Primed, e.Heads)
+	case time.Since(s.saidAt) >= lineEvery:
+		s.saidAt = time.Now()
+		fmt.Fprintf(s.w, "block %d  %s: "+ofHeads+"\n", e.Trial.Block, e.Trial.Cell, e.Primed, e.Heads)
 	}
 }
 
