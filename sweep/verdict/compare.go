@@ -60,7 +60,7 @@ func (d *derivation) contests() []*contest {
 				continue
 			}
 			c := &contest{cell: n, reference: ref, factor: r.Factor, moved: r.Moved, apart: cell.AliasOf != ""}
-			c.refused = len(r.Undeclared) > 1 || refuses(n.flags) || refuses(ref.flags) || d.unlike(cell, ref.cell, r.Factor)
+			c.refused = len(r.Undeclared) > 1 || refuses(n.flags) || refuses(ref.flags) || Unlike(d.plan, cell, ref.cell, r.Factor) != ""
 			c.pair(d.byDigest[ref.cell.Digest])
 			contests = append(contests, c)
 		}
@@ -126,37 +126,6 @@ func decide(contests []*contest, metric int) {
 // repeats says whether two contests are between the same measurements.
 func (c *contest) repeats(other *contest) bool {
 	return c.cell.cell.Digest == other.cell.cell.Digest && c.reference.cell.Digest == other.reference.cell.Digest
-}
-
-// unlike says whether two cells cannot be compared: other loops, or other fixed lengths where the length is not what
-// varies.
-func (d *derivation) unlike(cell, reference *sweep.PlanCell, factor string) bool {
-	a, b := &cell.Cell, &reference.Cell
-	if a.LoadKind() != b.LoadKind() {
-		return true
-	}
-	inputs := a.Contract.Prompt.Length.Fixed != b.Contract.Prompt.Length.Fixed
-	outputs := a.Contract.Output.Length.Fixed != b.Contract.Output.Length.Fixed
-	return (inputs || outputs) && !d.variesLength(factor, a)
-}
-
-// lengthRoots are where a cell's lengths are.
-var lengthRoots = []string{"contract.prompt.**", "contract.output.**"}
-
-// variesLength says whether lengths are what a factor varies, and not something that moves beside it: it sets one, its
-// level is one, or nothing but prompts and outputs may move with it. A factor that declares nothing moves one leaf alone.
-func (d *derivation) variesLength(name string, cell *sweep.Cell) bool {
-	for _, f := range d.plan.Factors {
-		if f.Name != name {
-			continue
-		}
-		ofLength := func(path string) bool { return matches(lengthRoots, path) }
-		level := textOf(cell.At[name])
-		prompt, output := cell.Contract.Prompt.Length.Fixed, cell.Contract.Output.Length.Fixed
-		return slices.ContainsFunc(f.Sets, ofLength) || level == fmt.Sprint(prompt) || level == fmt.Sprint(output) ||
-			!slices.ContainsFunc(f.Couples, func(path string) bool { return !ofLength(path) })
-	}
-	return false
 }
 
 // addComparison adds the rows of a contest, with the flags of its cell and of what was found in comparing.

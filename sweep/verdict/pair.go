@@ -38,7 +38,7 @@ func ComparePair(reference, cell PairSide, o PairOptions) (*sweep.Plan, *sweep.D
 	second := &plan.Cells[1]
 	c := &contest{factor: second.References[0].Factor, moved: len(second.Moved)}
 	d := &derivation{plan: plan, Derived: &sweep.Derived{AnalysisVersion: Version}}
-	c.refused = second.Confounded() && !o.AllowMany || refuses(second.Flags) || d.unlike(second, &plan.Cells[0], c.factor)
+	c.refused = second.Confounded() && !o.AllowMany || refuses(second.Flags) || Unlike(plan, second, &plan.Cells[0], c.factor) != ""
 	second.Flags = append(second.Flags, pairFlags(plan, o)...)
 	if c.reference, err = a.alone(); err != nil {
 		return nil, nil, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/inference-sweep/sweep/sweep"
 	"github.com/inference-sweep/sweep/sweep/stats"
+	"github.com/inference-sweep/sweep/sweep/verdict"
 )
 
 // twoRates is the baseline and a cell at half of its rate.
@@ -370,6 +371,10 @@ func TestAliases(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	fixed := func(n int) map[string]any { return map[string]any{"fixed": n} }
+	unlike := map[string]string{
+		"another loop, declared": "different loops: closed against open",
+		"length beside the rate": "different lengths (prompt/output): 64/16 against 128/16, which the factor does not vary",
+	}
 	for _, c := range []struct {
 		name   string
 		level  any
@@ -404,6 +409,9 @@ func TestRefusals(t *testing.T) {
 		row := comparisonOf(t, derive(t, plan, trials...), "x=1", "ttft_p50")
 		if refused := row.Outcome == "refused"; refused != c.want || refused && row.P != nil {
 			t.Errorf("%s: %s (p %v)", c.name, row.Outcome, row.P)
+		}
+		if got := verdict.Unlike(plan, &plan.Cells[1], &plan.Cells[0], "x"); got != unlike[c.name] {
+			t.Errorf("%s: %q, want %q", c.name, got, unlike[c.name])
 		}
 	}
 }
