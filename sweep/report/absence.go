@@ -15,7 +15,7 @@ func (s *scope) lacking(sub subject, metric string) {
 	switch {
 	case why != "":
 		s.dash(sub.name, why)
-	case sub.cell.Cell.Contract.SLO == nil && s.SLO == "" && slices.Contains(judged, metric):
+	case sub.cell.Cell.Contract.SLO == nil && slices.Contains(judged, metric):
 		s.dash(quantity(metric), "there is no SLO to judge by")
 	case p != "":
 		s.few(sub, name, p)

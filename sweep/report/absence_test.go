@@ -173,24 +173,40 @@ func TestSettling(t *testing.T) {
 			change(&in.Plan.CellNamed("batch=8").Cell)
 		}
 	}
+	late := func(r *sweep.SettlingRow) { r.FoundMS, r.CutN, r.TTFTMS, r.TTFTCutMS = ref(420), 60, ref(55), ref(50) }
 	for _, c := range []struct {
-		name, printed, missing string
-		change                 func()
+		name, printed, off, missing string
+		change                      func()
 	}{
-		{"as it is", "0.20", "", func() {}},
-		{"later than the warm-up", "0.42 late", "", batch(func(r *sweep.SettlingRow) { r.FoundMS = ref(420) })},
-		{"not in one block", "0.20 none 1/6", "", batch(func(r *sweep.SettlingRow) { settled := r.Block != 3; r.Settled = &settled })},
-		{"not in an invalid block", "0.20", "", func() {
+		{"as it is", "0.20", "0.0", "", func() {}},
+		{"later than the warm-up", "0.42 late 6/6", "10.0", "", batch(late)},
+		{"later in fewer than half", "0.23 late 2/6", "10.0", "", batch(func(r *sweep.SettlingRow) {
+			if r.Block < 3 {
+				late(r)
+			}
+		})},
+		{"all of the warm-up cut", "0.40", "0.0", "", batch(func(r *sweep.SettlingRow) { r.FoundMS, r.CutN = r.WarmupMS, r.WarmupN })},
+		{"with a window that is too fast", "0.42 late 6/6", "-20.0", "", batch(func(r *sweep.SettlingRow) {
+			late(r)
+			r.TTFTMS = ref(52)
+			if r.Block == 4 {
+				r.TTFTMS = ref(40)
+			}
+		})},
+		{"not in one block", "0.20 none 1/6", "0.0", "", batch(func(r *sweep.SettlingRow) { settled := r.Block != 3; r.Settled = &settled })},
+		{"late and not", "0.42 late 5/6, none 1/6", "10.0", "", batch(func(r *sweep.SettlingRow) { late(r); settled := r.Block != 3; r.Settled = &settled })},
+		{"not in an invalid block", "0.20", "0.0", "", func() {
 			batch(func(r *sweep.SettlingRow) { settled := r.Block != 3; r.Settled = &settled })()
 			in.Derived.Goodput = append(in.Derived.Goodput, sweep.GoodputRow{Cell: "batch=8", Block: 3, Verdict: "invalid"})
 		}},
-		{"not in half", "0.23 none 3/6", "", batch(func(r *sweep.SettlingRow) { settled := r.Block%2 == 0; r.Settled, r.FoundMS = &settled, ref(230) })},
-		{"not in most", "none 4/6", "", batch(func(r *sweep.SettlingRow) { settled := r.Block < 3; r.Settled = &settled })},
-		{"of few requests", "—", "a block has at most 49 requests: where they settle needs 50", batch(func(r *sweep.SettlingRow) {
+		{"not in half", "0.23 none 3/6", "0.0", "", batch(func(r *sweep.SettlingRow) { settled := r.Block%2 == 0; r.Settled, r.FoundMS = &settled, ref(230) })},
+		{"not in most", "0.19 none 4/6", "0.0", "", batch(func(r *sweep.SettlingRow) { settled := r.Block < 3; r.Settled = &settled })},
+		{"not at all", "none 6/6", "0.0", "", batch(func(r *sweep.SettlingRow) { settled := false; r.Settled = &settled })},
+		{"of few requests", "—", "—", "a block has at most 49 requests: where they settle needs 50", batch(func(r *sweep.SettlingRow) {
 			r.N, r.CutN, r.Settled, r.FoundMS = 49, sweep.None, nil, nil
 		})},
-		{"a burst", "—", "a burst has no load that settles", drop(func(c *sweep.Cell) { c.Contract.Load = schema.Load{Burst: &schema.Burst{}} })},
-		{"whole answers", "—", "answers do not stream: there is no TTFT that settles", drop(func(c *sweep.Cell) { c.Contract.Streaming = false })},
+		{"a burst", "—", "—", "a burst has no load that settles", drop(func(c *sweep.Cell) { c.Contract.Load = schema.Load{Burst: &schema.Burst{}} })},
+		{"whole answers", "—", "—", "answers do not stream: there is no TTFT that settles", drop(func(c *sweep.Cell) { c.Contract.Streaming = false })},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in = night(t)
@@ -200,6 +216,9 @@ func TestSettling(t *testing.T) {
 			row := slices.IndexFunc(table.Rows, func(r Row) bool { return r.Values[0].Words == "batch=8" })
 			if got := table.Rows[row].Values[column].String(); got != c.printed {
 				t.Errorf("it prints %q, want %q", got, c.printed)
+			}
+			if got := table.Rows[row].Values[column+1].String(); got != c.off {
+				t.Errorf("the window is off by %q, want %q", got, c.off)
 			}
 			missing := ""
 			for _, e := range table.Legend.Missing {

@@ -22,17 +22,11 @@ func (s *scope) table(kind, what string) *Table {
 // finish adds the legend.
 func (s *scope) finish(t *Table, definitions ...Entry) *Table {
 	s.missing = append(s.missing, s.explained()...)
+	marks := s.onRows(t)
 	definitions = append(definitions, s.signs(t)...)
 	t.Legend = Legend{
-		Contract: s.contract(), Definitions: definitions, Marks: s.marks,
+		Contract: s.contract(), Definitions: definitions, Marks: marks,
 		Missing: joined(s.missing), LeftOut: s.leftOut(), Source: s.source(),
-	}
-	if s.SLO != "" {
-		for i, e := range t.Legend.Contract {
-			if e.Term == "SLO" {
-				t.Legend.Contract[i].Text = "judged again by " + s.SLO + " (the contract's own: " + e.Text + ")"
-			}
-		}
 	}
 	return t
 }
@@ -43,6 +37,9 @@ func (s *scope) signs(t *Table) []Entry {
 		return slices.ContainsFunc(t.Rows, func(r Row) bool { return slices.ContainsFunc(r.Values, is) })
 	}
 	var signs []Entry
+	if slices.ContainsFunc(t.Rows, func(r Row) bool { return len(r.Reference) > 0 }) {
+		signs = append(signs, defOfReference)
+	}
 	if has(func(v Value) bool { return v.Alone }) {
 		signs = append(signs, defAlone)
 	}
@@ -72,13 +69,13 @@ func joined(entries []Entry) []Entry {
 // leftOut names the blocks of the shown cells that no figure uses. Cells without any figure are among the missing.
 func (s *scope) leftOut() []Entry {
 	var entries []Entry
-	for _, sub := range s.cells {
+	for _, sub := range s.about {
 		if s.why(sub) != "" {
 			continue
 		}
 		blocks := map[string][]int{}
 		for _, r := range s.Derived.Goodput {
-			if r.Cell == sub.name && r.Block > 0 && r.Verdict == string(sweep.Invalid) {
+			if r.Cell == sub.name && r.Block > 0 && s.invalidBlock(r.Cell, r.Block) {
 				why := "invalid: " + strings.Join(sub.invalidIn(r), ", ")
 				blocks[why] = append(blocks[why], r.Block)
 			}
@@ -104,7 +101,7 @@ func (sub subject) invalidIn(r sweep.GoodputRow) []string {
 		}
 	}
 	if len(codes) == 0 {
-		return r.Flags
+		return slices.DeleteFunc(slices.Clone(r.Flags), func(code string) bool { return glossary[code].severity == sweep.Note })
 	}
 	return codes
 }

@@ -10,10 +10,12 @@ import (
 // WriteBeside writes what lies beside a table in a file: the full contracts of its sweep, and the provenance.
 func WriteBeside(w io.Writer, in Input) error {
 	type cell struct {
-		Cell    string          `json:"cell"`
-		Digest  string          `json:"digest"`
-		Command []string        `json:"command"`
-		Whole   json.RawMessage `json:"resolved"`
+		Cell    string   `json:"cell"`
+		Digest  string   `json:"digest"`
+		Command []string `json:"command"`
+		// SLO is the one in force, where that is not the contract's own.
+		SLO   string          `json:"slo,omitempty"`
+		Whole json.RawMessage `json:"resolved"`
 	}
 	object := struct {
 		Sweep      string            `json:"sweep"`
@@ -28,7 +30,11 @@ func WriteBeside(w io.Writer, in Input) error {
 	for i := range in.Plan.Cells {
 		c := &in.Plan.Cells[i]
 		if in.Cells == nil || in.Cells(c.Name()) {
-			object.Cells = append(object.Cells, cell{c.Name(), c.Digest, append([]string{}, c.Command...), json.RawMessage(c.Cell.Raw)})
+			one := cell{Cell: c.Name(), Digest: c.Digest, Command: append([]string{}, c.Command...), Whole: json.RawMessage(c.Cell.Raw)}
+			if in.SLO != "" {
+				one.SLO = barsText(&c.Cell)
+			}
+			object.Cells = append(object.Cells, one)
 		}
 	}
 	return indented(w, object)

@@ -50,9 +50,11 @@ func (s *scope) comparisonWords(rows []*sweep.ComparisonRow) []Entry {
 	definitions = append(definitions,
 		Entry{"better, worse", "p below 0.05; rates and attainment are better when up, times when down"},
 		Entry{"no-difference", fmt.Sprintf("the 90 %% interval lies within 1 ± %s; never concluded from a large p", number(s.Plan.Judge.Margin))},
-		Entry{"inconclusive", "neither: more blocks could tell"},
-		Entry{"refused", "the two are not comparable; the row's flags say why"},
-		defGoodput)
+		Entry{"inconclusive", "neither: more blocks could tell"})
+	if slices.ContainsFunc(rows, func(r *sweep.ComparisonRow) bool { return r.Outcome == analysis.Refused }) {
+		definitions = append(definitions, Entry{analysis.Refused, "the two are not comparable: Missing says why of each"})
+	}
+	definitions = append(definitions, defGoodput)
 	metrics := comparedMetrics(rows)
 	if slices.Contains(metrics, "output_rate") {
 		definitions = append(definitions, defBoth)
@@ -129,6 +131,7 @@ func (s *scope) compareRow(r *sweep.ComparisonRow, against bool) Row {
 		verdict = string(sweep.Invalid)
 	}
 	row := s.row(quantity(r.Metric), sub, verdict)
+	row.Reference = slices.DeleteFunc(slices.Clone(s.marked[r.Reference]), func(m int) bool { return s.marks[m].Letter == "" || slices.Contains(row.Marks, m) })
 	row.Values = []Value{words(sub.label()), ratio, pValue(r.PHolm), words(r.Outcome), count(r.Blocks)}
 	if against {
 		row.Values = slices.Insert(row.Values, 1, words(r.Reference))
@@ -139,7 +142,7 @@ func (s *scope) compareRow(r *sweep.ComparisonRow, against bool) Row {
 // noRatio notes why a row has no ratio: whatever its two cells lack, in the words of every table, or else the pairs.
 func (s *scope) noRatio(sub subject, r *sweep.ComparisonRow) {
 	if r.Outcome == analysis.Refused {
-		s.dash(r.Cell, "the comparison is refused")
+		s.dash(r.Cell, "refused, "+s.whyRefused(sub, r))
 		return
 	}
 	lacks := false

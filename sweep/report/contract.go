@@ -28,7 +28,7 @@ func (s *scope) phrases() []phrase {
 		{"requests", sayRequest},
 		{"cache", sayCache},
 		{"load", sayLoad},
-		{"SLO", saySLO},
+		{"SLO", s.saySLO()},
 		{"measured", sayMeasure},
 	}
 }
@@ -58,7 +58,11 @@ func (s *scope) contract() []Entry {
 		for _, sub := range s.cells {
 			said = append(said, p.say(&sub.cell.Cell))
 		}
-		if text := merge(said); text != "" {
+		text := merge(said)
+		if p.term == "SLO" && s.SLO != "" {
+			text += s.instead()
+		}
+		if text != "" {
 			entries = append(entries, Entry{p.term, text})
 		}
 	}
@@ -323,27 +327,6 @@ func sayOpen(c *sweep.Cell) []string {
 		clauses = append(clauses, fmt.Sprintf("at most %d in flight", o.MaxInFlight))
 	}
 	return clauses
-}
-
-func saySLO(c *sweep.Cell) []string {
-	slo := c.Contract.SLO
-	if slo == nil {
-		return []string{"none"}
-	}
-	from := "from due time"
-	if c.LoadKind() == sweep.LoadClosed {
-		from = "from send time"
-	}
-	var clauses []string
-	for _, bar := range []struct {
-		term string
-		most string
-	}{{"TTFT", string(slo.Ttft)}, {"TPOT", string(slo.Tpot)}, {"E2E", string(slo.E2e)}} {
-		if bar.most != "" {
-			clauses = append(clauses, bar.term+" ≤ "+spaced(bar.most))
-		}
-	}
-	return append(clauses, "judged "+from, "meant for "+number(100*slo.Attainment)+" % of requests")
 }
 
 func sayMeasure(c *sweep.Cell) []string {

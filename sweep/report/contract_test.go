@@ -11,6 +11,7 @@ import (
 
 // TestPhrases says cells that use each alternative of the contract.
 func TestPhrases(t *testing.T) {
+	closed := loads(t, `{"closed":{"clients":1}}`)
 	for _, c := range []struct {
 		name string
 		say  func(*sweep.Cell) []string
@@ -36,8 +37,8 @@ func TestPhrases(t *testing.T) {
 			"open loop, 0.5 requests/s, gamma gaps of shape 2, at most 9 in flight"},
 		{"closed", sayLoad, `{"contract":{"load":{"closed":{"clients":4,"think":"1s"}}}}`, "closed loop, 4 clients, thinking 1s between requests"},
 		{"burst", sayLoad, `{"contract":{"load":{"burst":{}}}}`, "burst, everything at once"},
-		{"no SLO", saySLO, `{"contract":{}}`, "none"},
-		{"closed SLO", saySLO, `{"contract":{"load":{"closed":{"clients":1}},"slo":{"e2e":"1m30s","attainment":0.95}}}`,
+		{"no SLO", new(scope).saySLO(), `{"contract":{}}`, "none"},
+		{"closed SLO", closed.saySLO(), `{"contract":{"load":{"closed":{"clients":1}},"slo":{"e2e":"1m30s","attainment":0.95}}}`,
 			"E2E ≤ 1m30s, judged from send time, meant for 95 % of requests"},
 		{"steady", sayMeasure, `{"measure":{"requests":60},"warmup":{"until":"steady","duration":"30s"}}`,
 			"60 requests, after a warm-up until latencies settle (at most 30 s)"},
@@ -49,6 +50,40 @@ func TestPhrases(t *testing.T) {
 		}
 		if got := strings.Join(c.say(&cell), ", "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// loads is the scope of cells with these loads.
+func loads(t *testing.T, loads ...string) *scope {
+	t.Helper()
+	s := &scope{}
+	for _, load := range loads {
+		c := &sweep.PlanCell{}
+		if err := json.Unmarshal([]byte(`{"contract":{"load":`+load+`}}`), &c.Cell); err != nil {
+			t.Fatal(err)
+		}
+		s.cells = append(s.cells, subject{cell: c})
+	}
+	return s
+}
+
+// TestJudgedFrom: where loads differ in what their SLO counts from, it is said of each.
+func TestJudgedFrom(t *testing.T) {
+	open, closed, burst := `{"open":{"rate":1}}`, `{"closed":{"clients":1}}`, `{"burst":{}}`
+	for _, c := range []struct {
+		loads []string
+		want  string
+	}{
+		{[]string{open, open}, "judged from due time"},
+		{[]string{open, burst}, "judged from due time"},
+		{[]string{closed}, "judged from send time"},
+		{[]string{open, closed}, "judged from due time in open loops and from send time in closed loops"},
+		{[]string{closed, burst}, "judged from due time in bursts and from send time in closed loops"},
+		{[]string{burst, closed, open}, "judged from due time in open loops and bursts and from send time in closed loops"},
+	} {
+		if got := loads(t, c.loads...).judgedFrom(); got != c.want {
+			t.Errorf("%v: %q, want %q", c.loads, got, c.want)
 		}
 	}
 }

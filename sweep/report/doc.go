@@ -28,8 +28,10 @@ type Input struct {
 	Errors []ErrorCount
 	// Cells says which cells to print, by name; nil prints all.
 	Cells func(name string) bool
-	// SLO is the bars that the rows were judged by again (ttft=200ms,tpot=50ms), or empty for the contract's own.
-	SLO string
+	// SLO says what the rows were judged by again (ttft=200ms,tpot=50ms), or is empty where it was the contracts' own bars.
+	// Plan then has the bars in force, and Defined is the plan with its own.
+	SLO     string
+	Defined *sweep.Plan
 	// Provenance says where the figures come from. Tables print what it has of version, commit, database and host.
 	Provenance map[string]string
 	// Command is what prints this table again.
@@ -58,6 +60,15 @@ func Build(kind string, in Input) (*Table, error) {
 		return nil, fmt.Errorf("table %s: there is no plan", kind)
 	}
 	s := newScope(in.complete())
+	s.mark(kind)
+	t, err := s.build(kind)
+	if err == nil && in.SLO != "" {
+		s.addBars(&t.View)
+	}
+	return t, err
+}
+
+func (s *scope) build(kind string) (*Table, error) {
 	switch kind {
 	case "goodput":
 		return s.goodput(), nil

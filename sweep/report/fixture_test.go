@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -186,8 +187,12 @@ func (f *figures) add(m measured) {
 func (f *figures) settling(m measured, blocks int) {
 	for b := 1; b <= blocks; b++ {
 		settled := b <= blocks-m.never
-		f.Derived.Settling = append(f.Derived.Settling, sweep.SettlingRow{Cell: m.cell, Block: b, N: m.n + 40, WarmupN: 40, CutN: 10,
-			FoundMS: ref(m.foundMS * (1 + .1*wobble(b))), WarmupMS: ref(400 + float64(b)), Settled: &settled, TTFTMS: ref(m.ttft * 1.1), TTFTCutMS: ref(m.ttft)})
+		row := sweep.SettlingRow{Cell: m.cell, Block: b, N: m.n + 40, WarmupN: 40, CutN: 10, FoundMS: ref(m.foundMS * (1 + .1*wobble(b))),
+			WarmupMS: ref(400 + float64(b)), Settled: &settled, TTFTMS: ref(m.ttft * 1.1), TTFTCutMS: ref(m.ttft)}
+		if !settled || *row.FoundMS > *row.WarmupMS {
+			row.CutN = 90
+		}
+		f.Derived.Settling = append(f.Derived.Settling, row)
 	}
 }
 
@@ -325,7 +330,8 @@ func storm(t testing.TB) Input {
 	f.Derived.Comparison = append(f.Derived.Comparison, sweep.ComparisonRow{Cell: "engine=sglang", Reference: "baseline", Factor: "engine",
 		Metric: "goodput_req_s", Blocks: 5, Margin: 0.05, Outcome: "refused", Moved: 5, Flags: []string{"many-factors"}})
 	f.compare("tpRate:tp=2,rate=4", "rate=4", "tp", "goodput_req_s", 1.081, 0.02, 0.004, "better")
-	in := Input{Plan: plan, Derived: &f.Derived, Provenance: provenance, Command: "sweep report goodput --slo ttft=200ms", SLO: "ttft=200ms"}
+	in := Input{Plan: judgedBy(plan, "200ms"), Defined: plan, Derived: &f.Derived, Provenance: provenance,
+		Command: "sweep report goodput --slo ttft=200ms", SLO: "ttft=200ms"}
 	in.Trials, in.Launches = trialsOf(plan)
 	for i := range in.Trials {
 		switch tr := &in.Trials[i]; tr.Cell {
@@ -336,6 +342,16 @@ func storm(t testing.TB) Input {
 		}
 	}
 	return in
+}
+
+// judgedBy is a plan with one bar alone.
+func judgedBy(p *sweep.Plan, ttft schema.Duration) *sweep.Plan {
+	judged := *p
+	judged.Cells = slices.Clone(p.Cells)
+	for i := range judged.Cells {
+		judged.Cells[i].Cell.Contract.SLO = &schema.SLO{Ttft: ttft, Attainment: 0.99}
+	}
+	return &judged
 }
 
 func number64(x any) float64 {

@@ -56,6 +56,7 @@ var order = []string{
 	"overloaded", "error-rate", "empty", "no-steady-state", "cold-in-window", "drift", "late-sends", "rate-missed",
 	"arrival-law", "client-limited", "cache-contaminated", "input-mismatch", "short-output", "token-source", "coalesced",
 	"no-slo", "started-busy", "server-restarted", "throttled", "simulated", "closed-loop", "contract-unverified",
-	"cache-unverified", "few-samples", "few-blocks", "underpowered", "quality-unpinned", "cold-not-measured", "extended",
-	"excluded", "drained",
+	"cache-unverified", "few-blocks", "quality-unpinned", "cold-not-measured", "extended", "excluded", "drained",
+	// Of few tables, so that the letters of the others have no gaps.
+	"underpowered", "few-samples",
 }

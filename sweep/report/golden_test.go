@@ -79,9 +79,12 @@ func TestRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in.Derived.Trials = []sweep.TrialRow{{Trial: in.Trials[3].ID, Verdict: sweep.VerdictValid, Due: 180, Sent: 180, OK: 180, WindowS: ref(1.8)}}
+	in.Derived.Trials = []sweep.TrialRow{{Trial: in.Trials[3].ID, Verdict: sweep.VerdictValid, Due: 180, Sent: 180, OK: 180, WindowS: ref(1.8),
+		OfferedRate: ref(100), AchievedRate: ref(100)}}
 	in.Derived.Settling[0].Trial = in.Trials[3].ID
-	rows := []*sweep.Request{{Phase: sweep.PhaseWarmup, Status: sweep.RequestOK}, {Phase: sweep.PhaseMeasure, Status: sweep.RequestOK},
+	// Of two that ended ok, one did in the window.
+	rows := []*sweep.Request{{Phase: sweep.PhaseWarmup, Status: sweep.RequestOK, SentNS: 1e8, EndNS: 2e8},
+		{Phase: sweep.PhaseMeasure, Status: sweep.RequestOK, SentNS: 5e8, EndNS: 1e8},
 		{Phase: sweep.PhaseMeasure, Status: sweep.RequestFailed, Error: sweep.ErrReset}}
 	trial, err := ShowTrial(in, sweep.TrialFacts{Record: in.Trials[3], Launch: &in.Launches[1],
 		Observations: []sweep.Observation{{AtNS: 2e9, Source: "client", Key: sweep.ObsClientCPUShare, Value: 0.31}, {AtNS: 3e9, Source: "server", Key: sweep.ObsProcessStart, Value: 1795980892.48}},

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/inference-sweep/sweep/sweep"
 )
 
 // A LaTeX table is one float or several: rows beyond what a page bears, and columns beyond what a line bears, go into
@@ -34,8 +32,8 @@ const (
 
 func setLaTeX(t *Table, o Options) string {
 	var out strings.Builder
-	t = t.lean()
 	writeComments(&out, t)
+	t = t.lean()
 	if o.TabularOnly {
 		all := float{table: t, rows: t.Rows}
 		for j := range t.Columns {
@@ -56,19 +54,6 @@ func setLaTeX(t *Table, o Options) string {
 		out.WriteString("\\end{document}\n")
 	}
 	return out.String()
-}
-
-func writeComments(out *strings.Builder, t *Table) {
-	fmt.Fprintf(out, "%% %s\n", comment(t.Title))
-	for _, e := range t.Legend.Source {
-		fmt.Fprintf(out, "%% %s\n", comment(e.Text))
-	}
-	fmt.Fprintf(out, "%% needs %s\n", latexPackages)
-}
-
-// comment keeps a comment on its line.
-func comment(text string) string {
-	return strings.ReplaceAll(printable(text), "\n", " ")
 }
 
 // float is some rows and some columns of a table, with or without the table's legend.
@@ -322,61 +307,3 @@ func noteLines(notes []string) int {
 
 // unset takes from a note what does not show in print.
 var unset = strings.NewReplacer(`\item`, "", `\emph{`, "", `$\leq$`, "x", `$\times$`, "x", `$\div$`, "x", `$\pm$`, "x", `\`, "", "{", "", "}", "", "$", "")
-
-// shortMarks are the marks in words, without their numbers.
-func (t *Table) shortMarks() []string {
-	var notes []string
-	for _, m := range t.Legend.Marks {
-		switch e := m.entry(); {
-		case m.Term == m.Code: // the rows carry the codes themselves
-		case m.Letter != "":
-			notes = append(notes, fmt.Sprintf("\\item[%s] %s.", m.Letter, latex(e.Text)))
-		default:
-			notes = append(notes, fmt.Sprintf("\\item %s: %s.", latex(e.Term), latex(e.Text)))
-		}
-	}
-	return notes
-}
-
-// notes are the legend but for its marks in words: one note a part.
-func (t *Table) notes() []string {
-	var notes []string
-	for _, p := range t.Legend.parts() {
-		entries := p.entries
-		switch {
-		case p.title == sourceTitle:
-			continue
-		case p.under != nil:
-			entries = t.markNumbers()
-		}
-		var said []string
-		for _, e := range entries {
-			said = append(said, `\emph{`+latex(e.Term)+"}: "+latex(e.Text))
-		}
-		if len(said) > 0 {
-			notes = append(notes, fmt.Sprintf("\\item %s: %s.", latex(p.title), strings.Join(said, "; ")))
-		}
-	}
-	return notes
-}
-
-// markNumbers are the first numbers of what is suspect or invalid, or the meanings of marks where the rows carry the
-// codes. A page has no room for all of them, and the table of flags has.
-func (t *Table) markNumbers() []Entry {
-	var entries []Entry
-	for _, m := range t.Legend.Marks {
-		if m.Term == m.Code {
-			entries = append(entries, m.entry())
-			continue
-		}
-		if m.Severity == sweep.Note || len(m.Details) == 0 {
-			continue
-		}
-		text := m.Details[0].line()
-		if len(m.Details) > 1 {
-			text += "; and more: sweep report flags"
-		}
-		entries = append(entries, Entry{m.Code, text})
-	}
-	return entries
-}

@@ -12,8 +12,10 @@ func (t *Table) lean() *Table {
 	for i := range kept.Rows {
 		kept.Rows[i].Values = nil
 	}
+	var without []string
 	for j, c := range t.Columns {
 		if c.Extra {
+			without = append(without, oneLine(c))
 			continue
 		}
 		kept.Columns = append(kept.Columns, c)
@@ -30,6 +32,7 @@ func (t *Table) lean() *Table {
 			kept.Columns[j].Group, kept.Columns[j].Name = "", c.Group // its unit tells it apart
 		}
 	}
+	kept.Without = strings.Join(without, ", ")
 	kept.Legend.Definitions = slices.DeleteFunc(slices.Clone(t.Legend.Definitions), kept.unused)
 	return &kept
 }

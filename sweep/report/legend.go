@@ -23,7 +23,7 @@ func (l Legend) parts() []part {
 	flags := part{title: "Flags"}
 	for _, m := range l.Marks {
 		flags.entries = append(flags.entries, m.entry())
-		flags.under = append(flags.under, m.Details)
+		flags.under = append(flags.under, m.shown())
 	}
 	all := []part{
 		{title: "In all", entries: l.Totals},
@@ -49,8 +49,9 @@ func together(tables []*Table) Legend {
 	for i, t := range tables {
 		of := t.Legend
 		if i == 0 {
-			l.Totals, l.Contract, l.Marks, l.LeftOut = of.Totals, of.Contract, of.Marks, of.LeftOut
+			l.Totals, l.Contract, l.LeftOut = of.Totals, of.Contract, of.LeftOut
 		}
+		l.Marks = unitedMarks(l.Marks, of.Marks)
 		l.Definitions = united(l.Definitions, of.Definitions)
 		l.Missing = united(l.Missing, of.Missing)
 		l.Source = united(l.Source, of.Source)
@@ -71,6 +72,28 @@ func united(entries, more []Entry) []Entry {
 		}
 	}
 	return entries
+}
+
+// unitedMarks adds the marks that are not there yet, in the order that those of one table have.
+func unitedMarks(marks, more []Mark) []Mark {
+	marks = slices.Clone(marks)
+	for _, m := range more {
+		if !slices.ContainsFunc(marks, m.same) {
+			marks = append(marks, m)
+		}
+	}
+	slices.SortStableFunc(marks, func(a, b Mark) int {
+		return cmp.Or(slices.Index(apartTerms, a.Term)-slices.Index(apartTerms, b.Term),
+			byWeight(charge{a.Code, a.Severity}, charge{b.Code, b.Severity}))
+	})
+	return marks
+}
+
+// apartTerms are those of marks that stand behind the marks of rows.
+var apartTerms = []string{leftOutBlocks, wholeSweep}
+
+func (m Mark) same(o Mark) bool {
+	return m.Code == o.Code && m.Severity == o.Severity && m.Letter == o.Letter && m.Term == o.Term
 }
 
 // contractTitle explains the braces of what varies, where something does.

@@ -29,29 +29,36 @@ func (c charge) meaning() string {
 	return glossary[c.code].text
 }
 
-// mark turns the flags of the shown cells into marks. A note that every cell carries is said once, of all rows; what
-// is suspect or invalid always stands beside its row. What only blocks carry that no figure uses needs no letter.
-func (s *scope) mark() {
-	used, letters := charges(s.cells, subject.counted), s.letters()
+// mark turns the flags of the cells that a kind of table is about into marks. A note that every cell carries is said once,
+// of all rows; what is suspect or invalid always stands beside its row. What only blocks carry that no figure uses needs no
+// letter.
+func (s *scope) mark(kind string) {
+	s.about, s.marked = s.aboutIn(kind), map[string][]int{}
+	used, letters := charges(s.about, subject.counted), s.letters()
 	for _, c := range used {
+		if !s.concerns(kind, c) {
+			continue
+		}
 		m := Mark{Term: everyRow, Code: c.code, Severity: c.severity, Meaning: c.meaning(), Details: s.details(c, subject.counted)}
 		if m.Letter = letters[c]; m.Letter != "" {
-			for i := range s.cells {
-				if c.of(s.cells[i].flags) {
-					s.cells[i].marks = append(s.cells[i].marks, len(s.marks))
+			for _, sub := range s.about {
+				if c.of(sub.flags) {
+					s.marked[sub.name] = append(s.marked[sub.name], len(s.marks))
 				}
 			}
 		}
 		s.marks = append(s.marks, m)
 	}
-	for _, c := range charges(s.cells, subject.leftOut) {
+	for _, c := range charges(s.about, subject.leftOut) {
 		if c.severity == sweep.Invalid && !slices.Contains(used, c) {
 			s.marks = append(s.marks, Mark{Term: leftOutBlocks, Code: c.code, Severity: c.severity, Meaning: c.meaning(),
 				Details: s.details(c, subject.leftOut)})
 		}
 	}
 	for _, f := range s.sweepFlags() {
-		s.markSweep(f)
+		if s.concerns(kind, charge{f.Code, f.Severity}) {
+			s.markSweep(f)
+		}
 	}
 }
 
@@ -125,11 +132,23 @@ const (
 	noteDetailsShown = 2
 )
 
+// shown are the first numbers of a mark.
+func (m Mark) shown() []Entry {
+	most := detailsShown
+	if m.Severity == sweep.Note {
+		most = noteDetailsShown
+	}
+	if len(m.Details) <= most {
+		return m.Details
+	}
+	return append(m.Details[:most:most], Entry{"", fmt.Sprintf("and %d more: sweep report flags", len(m.Details)-most)})
+}
+
 // details are a charge's numbers: cells that say the same share a line, and of many blocks the first is named.
 func (s *scope) details(c charge, of func(subject) []sweep.Flag) []Entry {
 	var details []Entry
 	cells := map[string][]string{}
-	for _, sub := range s.cells {
+	for _, sub := range s.about {
 		text := c.detail(of(sub))
 		if text == "" || strings.Contains(c.meaning(), text) {
 			continue
@@ -142,19 +161,12 @@ func (s *scope) details(c charge, of func(subject) []sweep.Flag) []Entry {
 	for i, d := range details {
 		details[i].Term = s.nameAll(cells[d.Text])
 	}
-	most := detailsShown
-	if c.severity == sweep.Note {
-		most = noteDetailsShown
-	}
-	if len(details) > most {
-		details = append(details[:most], Entry{"", fmt.Sprintf("and %d more: sweep report flags", len(details)-most)})
-	}
 	return details
 }
 
 // nameAll lists cells: all of them at once, where it is more than one.
 func (s *scope) nameAll(cells []string) string {
-	if len(cells) > 1 && len(cells) == len(s.cells) {
+	if len(cells) > 1 && len(cells) == len(s.about) {
 		return everyRow
 	}
 	return strings.Join(cells, ", ")
@@ -190,13 +202,20 @@ func letter(n int) string {
 	return letter(n/26-1) + letter(n%26)
 }
 
-// markColumn is the narrow column that holds the letters of a row.
+// markColumn is the narrow column that holds the letters of a row; in brackets those of its reference alone.
 func markColumn(marks []Mark, row Row) string {
-	var letters []string
-	for _, m := range row.Marks {
-		if marks[m].Letter != "" {
-			letters = append(letters, marks[m].Letter)
+	lettersOf := func(at []int) string {
+		var letters []string
+		for _, m := range at {
+			if marks[m].Letter != "" {
+				letters = append(letters, marks[m].Letter)
+			}
 		}
+		return strings.Join(letters, " ")
 	}
-	return strings.Join(letters, " ")
+	own, reference := lettersOf(row.Marks), lettersOf(row.Reference)
+	if reference != "" {
+		reference = "(" + reference + ")"
+	}
+	return strings.TrimSpace(own + " " + reference)
 }

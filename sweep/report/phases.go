@@ -33,6 +33,7 @@ func (s *scope) phases() *Table {
 		{Group: groupWarmup, Name: "n", Number: true},
 		{Group: groupSettling, Name: "warm-up", Unit: "s", Number: true},
 		{Group: groupSettling, Name: "settled", Unit: "s", Number: true},
+		{Group: groupSettling, Name: "window off", Unit: "%", Number: true},
 		{Group: groupSteady, Name: "TTFT p50", Unit: "ms", Number: true},
 		{Group: groupSteady, Name: "TPOT p50", Unit: "ms", Number: true},
 		{Group: groupSteady, Name: "E2E p50", Unit: "ms", Number: true},
@@ -46,7 +47,7 @@ func (s *scope) phases() *Table {
 		Entry{groupStart, "of the server: from the start of its process until its port accepted, until the first token of its first completion, and until that completion's end (ready, hence the last of the three); medians over n launches, which cells of one setting share"},
 		Entry{groupCold, "the first requests, right after a launch, before any warm-up; of the cells that share a launch, they are those of the one that came first after it"},
 		Entry{groupWarmup, "requests at the cell's own load before the measured window; they count in no other table"},
-		defSettling,
+		defSettling, defSettlingFound, defLate, defWindowOff,
 		Entry{groupSteady, "requests of the measured window; the table latency has more of it, with intervals"},
 		Entry{"p50", "median of n requests of all blocks together; max is the slowest"},
 		defTTFT, defTPOT, defE2E)

@@ -34,6 +34,7 @@ func WritePlans(w io.Writer, plans []PlanAndInfo, format string) error {
 
 func planTable(p *sweep.Plan, info PlanInfo) *Table {
 	s := newScope(Input{Plan: p, Derived: &sweep.Derived{}})
+	s.mark("plan")
 	t := s.table("plan", "Plan")
 	t.Columns = []Column{
 		{Name: "cell", Key: true},

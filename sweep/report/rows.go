@@ -1,6 +1,10 @@
 package report
 
-import "github.com/inference-sweep/sweep/sweep"
+import (
+	"slices"
+
+	"github.com/inference-sweep/sweep/sweep"
+)
 
 // rows finds derived rows by what they are about.
 type rows struct {
@@ -29,6 +33,9 @@ type measure struct {
 func indexed(d *sweep.Derived) rows {
 	r := rows{map[place]*sweep.GoodputRow{}, map[measure]*sweep.VarianceRow{}, map[measure]*sweep.LatencyRow{},
 		map[measure][]*sweep.LatencyRow{}, map[string][]*sweep.SettlingRow{}, map[string][]sweep.Flag{}}
+	for _, f := range d.Flags {
+		r.flagged[f.Cell] = append(r.flagged[f.Cell], f)
+	}
 	for i := range d.Goodput {
 		row := &d.Goodput[i]
 		r.goodputs[place{row.Cell, row.Block}] = row
@@ -42,20 +49,37 @@ func indexed(d *sweep.Derived) rows {
 		switch of := (measure{row.Cell, row.Metric, row.Phase}); {
 		case row.Block == 0:
 			r.latencies[of] = row
-		case row.Verdict != string(sweep.Invalid):
+		case !r.invalidBlock(row.Cell, row.Block):
 			r.blockLatencies[of] = append(r.blockLatencies[of], row)
 		}
 	}
 	for i := range d.Settling {
 		row := &d.Settling[i]
-		if block := r.goodputs[place{row.Cell, row.Block}]; block == nil || block.Verdict != string(sweep.Invalid) {
+		if !r.invalidBlock(row.Cell, row.Block) {
 			r.settlings[row.Cell] = append(r.settlings[row.Cell], row)
 		}
 	}
-	for _, f := range d.Flags {
-		r.flagged[f.Cell] = append(r.flagged[f.Cell], f)
-	}
 	return r
+}
+
+// invalidBlock says that a cell's block is invalid by itself. A block's row is invalid by a flag of the cell as such too:
+// that leaves the block in every figure.
+func (r rows) invalidBlock(cell string, block int) bool {
+	row := r.goodputs[place{cell, block}]
+	if row == nil || row.Verdict != string(sweep.Invalid) {
+		return false
+	}
+	ofCell := false
+	for _, f := range r.flagged[cell] {
+		if f.Severity != sweep.Invalid || !slices.Contains(row.Flags, f.Code) {
+			continue
+		}
+		if f.Block == block {
+			return true
+		}
+		ofCell = ofCell || f.Block == 0
+	}
+	return !ofCell
 }
 
 // pooled is the goodput row of a cell over all its blocks, or nil.

@@ -13,8 +13,12 @@ type scope struct {
 	Input
 	rows
 	cells []subject
-	marks []Mark
 	all   []subject // the whole plan's, whichever are shown
+	// about are the cells that the table says something of: those shown, and those that they are compared with.
+	about []subject
+	marks []Mark
+	// marked are positions in marks, by cell.
+	marked map[string][]int
 	// missing and shortages collect why entries are dashes, while a table is made.
 	missing   []Entry
 	shortages []*shortage
@@ -27,7 +31,6 @@ type subject struct {
 	alias string // the first name of the same measurement, or empty
 	// flags are those of the cell as such and of the blocks that its figures use, lost those of blocks left out.
 	flags, lost []sweep.Flag
-	marks       []int // positions in scope.marks
 }
 
 func newScope(in Input) *scope {
@@ -44,7 +47,7 @@ func newScope(in Input) *scope {
 			s.cells = append(s.cells, sub)
 		}
 	}
-	s.mark()
+	s.about = s.cells
 	return s
 }
 
@@ -69,8 +72,7 @@ func (s *scope) isLeftOut(sub subject, block int) bool {
 	if r := s.pooled(sub.name); r == nil || r.Blocks == 0 {
 		return false
 	}
-	r := s.goodputs[place{sub.name, block}]
-	return r != nil && r.Verdict == string(sweep.Invalid)
+	return s.invalidBlock(sub.name, block)
 }
 
 // flagsOf collects a cell's flags from the plan, from the verdicts and from the codes on its rows, each once. An
@@ -104,9 +106,12 @@ func hasCode(flags []sweep.Flag, code string) bool {
 	return slices.ContainsFunc(flags, func(f sweep.Flag) bool { return f.Code == code })
 }
 
-// sweepFlags are the flags of the sweep as such.
+// sweepFlags are the flags of the sweep as such. What the plan foresaw of it, and cells then carry, is theirs to say.
 func (s *scope) sweepFlags() []sweep.Flag {
-	flags := slices.Clone(s.Plan.Flags)
+	carried := func(f sweep.Flag) bool {
+		return slices.ContainsFunc(s.Derived.Flags, func(o sweep.Flag) bool { return o.Cell != "" && o.Code == f.Code })
+	}
+	flags := slices.DeleteFunc(slices.Clone(s.Plan.Flags), carried)
 	for _, f := range s.flagged[""] {
 		if !slices.Contains(flags, f) {
 			flags = append(flags, f)
@@ -182,7 +187,7 @@ func (s *scope) row(section string, sub subject, verdict string, values ...Value
 			own = append(own, f)
 		}
 	}
-	return Row{Section: section, Values: values, Marks: sub.marks, Verdict: worst(verdict, sweep.Verdict(own))}
+	return Row{Section: section, Values: values, Marks: s.marked[sub.name], Verdict: worst(verdict, sweep.Verdict(own))}
 }
 
 var verdicts = []string{"", sweep.VerdictValid, string(sweep.Suspect), string(sweep.Invalid)}

@@ -108,7 +108,11 @@ func (s *scope) trialCounts(sub subject) string {
 	return cmp.Or(strings.Join(parts, ", "), "not run")
 }
 
+// flagEntries list flags, the worst first.
 func flagEntries(flags []sweep.Flag) []Entry {
+	slices.SortStableFunc(flags, func(a, b sweep.Flag) int {
+		return byWeight(charge{a.Code, a.Severity}, charge{b.Code, b.Severity})
+	})
 	var entries []Entry
 	for _, f := range flags {
 		where := cmp.Or(f.Cell, wholeSweep)
@@ -167,7 +171,7 @@ func ShowCell(in Input, name string) (Record, error) {
 		moved = append(moved, Entry{m.Path, level(m.From) + " → " + level(m.To)})
 	}
 	r.with("Moved against the baseline", moved)
-	r.with("Flags", flagEntries(append(sub.flags, sub.lost...)))
+	r.with("Flags", flagEntries(slices.Concat(sub.flags, sub.lost)))
 	r.with("Figures, with their 95 % intervals between blocks", s.figureEntries(sub))
 	r.with("Trials", trialEntries(s.Trials, sub.measured()))
 	const resolved = "The cell as it is resolved"
@@ -213,129 +217,6 @@ func pretty(c *sweep.PlanCell) string {
 		return string(c.Cell.Raw)
 	}
 	return string(text)
-}
-
-// ShowTrial is the record of one attempt at a trial. Reading its rows is the only thing that can fail.
-func ShowTrial(in Input, facts sweep.TrialFacts) (Record, error) {
-	t := facts.Record
-	r := Record{Title: fmt.Sprintf("Trial %d: cell %s, block %d, of sweep %s", t.ID, t.Cell, t.Block, t.Sweep)}
-	r.with("Identity", []Entry{
-		{"digest", t.Digest},
-		{"copy", strconv.Itoa(t.Copy)},
-		{"attempt", strconv.Itoa(t.Attempt)},
-		{"order", strconv.Itoa(t.OrderIndex)},
-		{"sitting", strconv.FormatInt(t.Sitting, 10)},
-		{"node", t.Node},
-		{"nonce", t.Nonce},
-		{"workload", t.WorkloadHash},
-	})
-	r.with("Course", []Entry{
-		{"status", statusWords(t.Status, t.Reason)},
-		{"started", stamp(t.StartedAt)},
-		{"window from", seconds(t.T0NS)},
-		{"window to", seconds(t.T1NS)},
-		{"end", seconds(t.EndNS)},
-		{"cache made by", t.CacheMethod},
-		{"served model", t.ServedModel},
-	})
-	requests, err := requestEntries(facts)
-	if err != nil {
-		return Record{}, fmt.Errorf("trial %d: %w", t.ID, err)
-	}
-	r.with("Requests", requests)
-	r.with("Judged", in.complete().trialJudged(t.ID))
-	r.launch(facts.Launch)
-	r.observed(facts.Observations)
-	return r, nil
-}
-
-// launch adds the server's life that a trial ran on.
-func (r *Record) launch(l *sweep.Launch) {
-	if l == nil {
-		return
-	}
-	entries := launchEntries([]sweep.Launch{*l})
-	entries = append(entries,
-		Entry{"command", commandLine(l.Command)},
-		Entry{"port accepted after", seconds(l.PortNS)},
-		Entry{"first token after", seconds(l.FirstTokenNS)})
-	for _, key := range slices.Sorted(maps.Keys(l.Observed)) {
-		entries = append(entries, Entry{key, reading(key, l.Observed[key])})
-	}
-	r.with("Server", entries)
-	r.verbatim("The end of its log", l.Log)
-}
-
-func requestEntries(facts sweep.TrialFacts) ([]Entry, error) {
-	if facts.Rows == nil {
-		return nil, nil
-	}
-	ok, failed := map[sweep.Phase]int{}, map[sweep.Phase]map[string]int{}
-	for row, err := range facts.Rows {
-		if err != nil {
-			return nil, err
-		}
-		if row.Status == sweep.RequestOK {
-			ok[row.Phase]++
-			continue
-		}
-		if failed[row.Phase] == nil {
-			failed[row.Phase] = map[string]int{}
-		}
-		failed[row.Phase][row.Error]++
-	}
-	var entries []Entry
-	for _, phase := range sweep.Phases {
-		if ok[phase] == 0 && failed[phase] == nil {
-			continue
-		}
-		text := fmt.Sprintf("%d ok", ok[phase])
-		for _, kind := range slices.Sorted(maps.Keys(failed[phase])) {
-			text += fmt.Sprintf(", %d %s", failed[phase][kind], kind)
-		}
-		entries = append(entries, Entry{string(phase), text})
-	}
-	return entries, nil
-}
-
-// trialJudged is what was derived of a trial, and its flags.
-func (in Input) trialJudged(id int64) []Entry {
-	var entries []Entry
-	for _, row := range in.Derived.Trials {
-		if row.Trial != id || row.Verdict == "" {
-			continue
-		}
-		entries = append(entries,
-			Entry{"verdict", row.Verdict},
-			Entry{"due, sent, ok, failed", fmt.Sprintf("%d, %d, %d, %d", row.Due, row.Sent, row.OK, row.Failed)},
-			Entry{"window (s)", plain(row.WindowS, significant3).String()},
-			Entry{"offered, achieved (1/s)", plain(row.OfferedRate, significant3).String() + ", " + plain(row.AchievedRate, significant3).String()},
-			Entry{"in flight, mean and most", plain(row.InflightMean, significant3).String() + ", " + plain(row.InflightMax, significant3).String()},
-			Entry{"share of cached tokens", plain(row.CachedShare, significant3).String()})
-		entries = append(entries, in.trialSettled(id)...)
-		for _, code := range row.Flags {
-			entries = append(entries, Entry{code, glossary[code].text})
-		}
-	}
-	return entries
-}
-
-// trialSettled is where a trial's TTFT settled.
-func (in Input) trialSettled(id int64) []Entry {
-	at := slices.IndexFunc(in.Derived.Settling, func(r sweep.SettlingRow) bool { return r.Trial == id })
-	if at < 0 {
-		return nil
-	}
-	r := &in.Derived.Settling[at]
-	entries := []Entry{{"mean TTFT (ms)", plain(r.TTFTMS, significant3).String()}}
-	if r.Settled == nil {
-		return append(entries, Entry{"TTFT settled", fmt.Sprintf("%d requests are too few to say", r.N)})
-	}
-	text := fmt.Sprintf("after %d of %d requests, at %s s of a warm-up of %s s", r.CutN, r.N, plain(inSeconds(r.FoundMS), significant3), plain(inSeconds(r.WarmupMS), significant3))
-	if !*r.Settled {
-		text = fmt.Sprintf("not in the first half of %d requests", r.N)
-	}
-	return append(entries, Entry{"TTFT settled", text}, Entry{"mean TTFT from there (ms)", plain(r.TTFTCutMS, significant3).String()})
 }
 
 // commandLine is a command as a shell takes it.

@@ -13,6 +13,8 @@ type Table struct {
 	Columns []Column
 	Rows    []Row
 	Legend  Legend
+	// Without names the columns that a lean table lacks.
+	Without string
 	// View holds the same figures as the public view has them: what CSV and JSON print.
 	View View
 	// Command and Provenance say how it was made.
@@ -41,6 +43,8 @@ type Row struct {
 	Values  []Value
 	// Marks are positions in Legend.Marks, printed as letters beside the row's name.
 	Marks []int
+	// Reference are the marks of the cell that the row's is compared with, and that it does not carry itself.
+	Reference []int
 	// Verdict is valid, suspect or invalid.
 	Verdict string
 }
