@@ -53,7 +53,7 @@ lies between them.`,
 		ValidArgsFunction: a.completeCell,
 	}
 	r.output.flags(cmd)
-	cmd.Flags().StringVar(&r.slo, "slo", "", "judge both by these `BARS`: ttft=200ms,tpot=50ms,e2e=5s,attainment=0.95")
+	cmd.Flags().StringVar(&r.slo, "slo", "", "judge both by these `BARS`: "+sloBars)
 	cmd.Flags().BoolVar(&r.allowMany, "allow-many", false, "compare although several leaves moved, and say so on every row")
 	return cmd
 }
@@ -61,7 +61,8 @@ lies between them.`,
 // side is a cell with the database that it is in.
 type side struct {
 	verdict.PairSide
-	db *store.DB
+	db  *store.DB
+	own *schema.SLO // its contract's, whatever it is judged by
 }
 
 func (a *app) compare(first, second string, r *comparing) (err error) {
@@ -86,8 +87,11 @@ func (a *app) compare(first, second string, r *comparing) (err error) {
 	if err != nil {
 		return err
 	}
+	again := r.slo
 	if own := cell.Cell.Cell.Contract.SLO; slo == nil {
-		slo = a.commonSLO(reference, cell)
+		if slo = a.commonSLO(reference, cell); slo != nil {
+			again = "the SLO of " + cell.Name
+		}
 	} else if onlyShare(slo) && own != nil {
 		bars := *own
 		bars.Attainment = slo.Attainment
@@ -111,7 +115,11 @@ func (a *app) compare(first, second string, r *comparing) (err error) {
 	if err := refusal(plan, derived); err != nil {
 		return err
 	}
-	return a.writeComparison(plan, derived, reference, cell, r)
+	in := report.Input{Plan: plan, Derived: derived, SLO: again}
+	if again != "" {
+		in.Defined = withOwn(plan, reference, cell)
+	}
+	return a.writeComparison(in, reference, cell, r)
 }
 
 // openSide finds a cell: CELL, SWEEP/CELL, or FILE.db#SWEEP/CELL.
@@ -134,6 +142,7 @@ func (a *app) openSide(text string) (*side, error) {
 	}
 	s := &side{db: db}
 	s.Plan, s.Cell, s.Name = p, p.CellNamed(name), name
+	s.own = s.Cell.Cell.Contract.SLO
 	return s, nil
 }
 
@@ -243,8 +252,8 @@ func refusal(plan *sweep.Plan, derived *sweep.Derived) error {
 			return errors.New(what + f.Detail)
 		}
 	}
-	if !cell.Confounded() {
-		return errors.New(what + "they are of different loops, or of different fixed lengths that their factor does not vary")
+	if unlike := verdict.Unlike(plan, cell, reference, cell.References[0].Factor); unlike != "" {
+		return errors.New(what + unlike)
 	}
 	lines := []string{fmt.Sprintf("%s%d leaves moved, and not all of them are one factor's", what, len(cell.Moved))}
 	for _, m := range cell.Moved {
@@ -260,8 +269,18 @@ func leafText(value any) string {
 	return fmt.Sprint(value)
 }
 
-func (a *app) writeComparison(plan *sweep.Plan, derived *sweep.Derived, reference, cell *side, r *comparing) error {
-	in := report.Input{Plan: plan, Derived: derived, SLO: r.slo, Command: exchange.CommandLine(append([]string{"sweep"}, a.args...)...)}
+// withOwn is a pair's plan with the SLO that each side has of its own.
+func withOwn(pair *sweep.Plan, sides ...*side) *sweep.Plan {
+	own := *pair
+	own.Cells = slices.Clone(pair.Cells)
+	for i, s := range sides {
+		own.Cells[i].Cell.Contract.SLO = s.own
+	}
+	return &own
+}
+
+func (a *app) writeComparison(in report.Input, reference, cell *side, r *comparing) error {
+	in.Command = exchange.CommandLine(append([]string{"sweep"}, a.args...)...)
 	for _, facts := range slices.Concat(reference.Trials, cell.Trials) {
 		in.Trials = append(in.Trials, facts.Record)
 	}

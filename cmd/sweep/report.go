@@ -36,8 +36,21 @@ func (a *app) reportVerb() *cobra.Command {
 		Long: `report prints a table of each sweep in the database: goodput where none is named. Figures are over blocks, with their 95 %
 interval; each table ends with the contract behind it, what its words mean, and its flags.
 
-With --slo, every request is judged again, by those bars in place of the contract's; nothing is stored. With -o, the
-contracts in full, the provenance and the definition's source are written beside the table, as FILE.contract.json.`,
+csv and json are the rows of the public view of that name, in full precision. In goodput and latency a row without a block
+(NULL) is of all blocks together: sums ÷ sums, and percentiles of all requests. What is printed with its interval is the
+estimate over blocks: it has the view variance, which report variance -f csv gives. The flags are letters on the rows that
+they concern; the views have the codes of each row.
+
+csv and json of phases have rows of launches, of requests by phase, and of where TTFT settled: warmup_ms (blocks: n),
+found_ms (the blocks in which it was found), window_off_percent (by how much the mean TTFT of a block's window differs from
+the mean without what is cut of it), and the numbers of late_blocks and unsettled_blocks. The view settling has them by
+block: cut_n requests are cut, found_ms is when the first one kept was due, settled is 0 where that is only the limit of the
+search, ttft_ms is the mean over the window, ttft_cut_ms over all requests that are kept, those of the warm-up included.
+
+With --slo, every request is judged again, and nothing is stored. The bars that it names replace all bars of the
+definition, and are meant for attainment=0.99 where it does not name that; attainment alone leaves the bars as they are. The
+legend, and a column slo in csv and json, say the bars in force. With -o, the contracts in full, the provenance and the
+definition's source are written beside the table, as FILE.contract.json.`,
 		Example: reportExample, ValidArgs: report.Kinds(), Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -55,7 +68,7 @@ contracts in full, the provenance and the definition's source are written beside
 	f.StringVar(&r.sweep, "sweep", "", "only the sweep `NAME`")
 	f.StringVar(&r.cell, "cell", "", "only the cells that match a `GLOB`")
 	a.completeFilters(cmd)
-	f.StringVar(&r.slo, "slo", "", "judge by these `BARS` instead of the contract's: ttft=200ms,tpot=50ms,e2e=5s,attainment=0.95")
+	f.StringVar(&r.slo, "slo", "", "judge by these `BARS` instead of the contract's: "+sloBars)
 	return cmd
 }
 
@@ -104,10 +117,7 @@ func judgeAgain(db *store.DB, in *report.Input, slo *schema.SLO, text string) er
 	if in.Derived, err = deriveOnly(db, judged); err != nil {
 		return err
 	}
-	// The legend prints the contract's own bars beside these.
-	plan := *in.Plan
-	plan.Flags = judged.Flags
-	in.Plan, in.SLO = &plan, text
+	in.Plan, in.Defined, in.SLO = judged, in.Plan, text
 	return nil
 }
 

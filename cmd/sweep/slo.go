@@ -10,6 +10,9 @@ import (
 	"github.com/inference-sweep/sweep/sweep"
 )
 
+// sloBars are those of --slo in the help of its verbs.
+const sloBars = "ttft=200ms,tpot=50ms,e2e=5s,attainment=0.95; they replace all of its bars, attainment alone none"
+
 const sloHint = "as in --slo ttft=200ms,tpot=50ms,e2e=5s,attainment=0.95"
 
 // meantShare is the share of requests that an SLO is meant for where it does not say, as in the schema.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/inference-sweep/sweep/runner/target"
 	"github.com/inference-sweep/sweep/store"
 	"github.com/inference-sweep/sweep/sweep"
+	"github.com/inference-sweep/sweep/sweep/report"
 	"github.com/spf13/pflag"
 )
 
@@ -158,6 +160,7 @@ func TestDemonstrationInVirtualTime(t *testing.T) {
 			t.Errorf("%s block %d: %s (%s): %s", f.Cell, f.Block, f.Code, f.Severity, f.Detail)
 		}
 	}
+	sameFlags(t, p, derived)
 	var out bytes.Buffer
 	a := &app{stdout: &out}
 	if err := a.printTables(db, p, derived, []string{"goodput", "variance", "phases"}); err != nil {
@@ -168,6 +171,34 @@ func TestDemonstrationInVirtualTime(t *testing.T) {
 	golden(t, "virtual-batch.golden", printed)
 	if readme, err := os.ReadFile("../../README.md"); err != nil || !strings.Contains(string(readme), firstTable(printed)) {
 		t.Errorf("the README does not show the table that this run prints (%v)", err)
+	}
+}
+
+// sameFlags holds the flags that the goodput table prints of a cell against the codes that the view has of it.
+func sameFlags(t *testing.T, p *sweep.Plan, derived *sweep.Derived) {
+	t.Helper()
+	table, err := report.Build("goodput", report.Input{Plan: p, Derived: derived})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cell, block, flags := slices.Index(table.View.Columns, "cell"), slices.Index(table.View.Columns, "block"), slices.Index(table.View.Columns, "flags")
+	for _, row := range table.Rows {
+		var printed []string
+		for i, m := range table.Legend.Marks {
+			if slices.Contains(row.Marks, i) || m.Term == "all rows" && m.Letter == "" {
+				printed = append(printed, m.Code)
+			}
+		}
+		for _, r := range table.View.Rows {
+			codes := slices.Clone(r[flags].([]string))
+			if r[cell] != row.Values[0].Words || r[block] != nil {
+				continue
+			}
+			slices.Sort(codes)
+			if slices.Sort(printed); !slices.Equal(printed, codes) {
+				t.Errorf("%s: the table says %v, the view %v", row.Values[0].Words, printed, codes)
+			}
+		}
 	}
 }
 
