@@ -63,7 +63,8 @@ func (s *progress) startBars() {
 	s.whole = s.bars.AddBar(int64(len(s.trials)),
 		mpb.PrependDecorators(decor.Name(s.plan.Name+" ", decor.WCSyncSpaceR), decor.CountersNoUnit("%d/%d trials", decor.WCSyncSpace)),
 		mpb.AppendDecorators(decor.Any(func(st decor.Statistics) string { return " " + s.left(int(st.Current)) })))
-	s.now = s.bars.AddBar(1,
+	// A bar that is made with a total stands still once it is reached, whatever total it has later.
+	s.now = s.bars.AddBar(0,
 		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return s.label.Load().(string) }, decor.WCSyncSpaceR),
 			decor.Any(func(st decor.Statistics) string { return fmt.Sprintf(s.counts.Load().(string), st.Current, st.Total) }, decor.WCSyncSpace)))
 }

@@ -110,3 +110,16 @@ func TestTerminal(t *testing.T) {
 		t.Errorf("a format for machines has colour:\n%q", shown)
 	}
 }
+
+// TestBars: the bar of what runs now counts the heads of a warm cache, and then the requests, for as long as there are any.
+func TestBars(t *testing.T) {
+	t.Parallel()
+	c := newCampaign(t, "[100, 400]", "[]", "blocks: 2", "blocks: 1", "factors: rate: {baseline: 200, levels: []}", "factors: {}", "rate: at.rate", "rate: 40",
+		"requests: 20", "requests: 40", "prefixCache: enabled:  false", `prefixCache: {enabled: true, state: "warm"}, prompt: shared: {tokens: 16, groups: 100}`)
+	shown, _ := c.onTerminal("stderr", nil, "run", c.definition)
+	for _, want := range []string{`priming the prefix cache: [1-9][0-9] of 100 heads`, ` [1-9][0-9] of about 50 requests`} {
+		if !regexp.MustCompile(want).MatchString(shown) {
+			t.Errorf("no %s is drawn:\n%q", want, shown)
+		}
+	}
+}
