@@ -80,6 +80,19 @@ func TestDiskFull(t *testing.T) {
 	}
 	c.sound()
 
+	// What is there can be seen, although it cannot be derived anew.
+	if err := syscall.Mount("", c.dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	seen := c.start("report")
+	c.exits(seen, exitOK)
+	if !strings.Contains(seen.stdout.String(), "Goodput") || !strings.Contains(seen.stderr.String(), "the tables show what was derived") {
+		t.Errorf("of a disk that cannot be written it shows\n%s%s", &seen.stdout, &seen.stderr)
+	}
+	if err := syscall.Mount("", c.dir, "", syscall.MS_REMOUNT, ""); err != nil {
+		t.Fatal(err)
+	}
+
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}

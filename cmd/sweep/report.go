@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/inference-sweep/sweep/schema"
 	"github.com/inference-sweep/sweep/store"
@@ -14,7 +15,6 @@ import (
 	"github.com/inference-sweep/sweep/sweep/report"
 	"github.com/inference-sweep/sweep/sweep/verdict"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 const reportExample = `  sweep report                                            # goodput under the SLO
@@ -49,8 +49,10 @@ search, ttft_ms is the mean over the window, ttft_cut_ms over all requests that 
 
 With --slo, every request is judged again, and nothing is stored. The bars that it names replace all bars of the
 definition, and are meant for attainment=0.99 where it does not name that; attainment alone leaves the bars as they are. The
-legend, and a column slo in csv and json, say the bars in force. With -o, the contracts in full, the provenance and the
-definition's source are written beside the table, as FILE.contract.json.`,
+legend says which bars are in force; with csv and json, what lies beside the file does.
+
+With -o, the contracts in full, the provenance and the definition's source are written beside the table, as
+FILE.contract.json.`,
 		Example: reportExample, ValidArgs: report.Kinds(), Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -170,17 +172,9 @@ func matchSome(db *store.DB, names []string, glob string, cells func(string) boo
 	return usage("no cell matches --cell "+glob, "sweep show "+names[0]+" lists the cells")
 }
 
-// tableOptions fit a table to the terminal, where there is one.
+// tableOptions fit a table to the width of lines, and colour it on a terminal.
 func (a *app) tableOptions() report.Options {
-	f := terminalOf(a.stdout)
-	if f == nil {
-		return report.Options{}
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		width = 0
-	}
-	return report.Options{Width: width, Color: os.Getenv("NO_COLOR") == ""}
+	return report.Options{Width: a.lineWidth(), Color: terminalOf(a.stdout) != nil && os.Getenv("NO_COLOR") == ""}
 }
 
 // openDerived opens the database for reading, after bringing its derived rows up to date where they are not and nobody
@@ -219,8 +213,8 @@ func (a *app) rederive(names []string) error {
 		a.say("a run goes on (%v): the tables show what it has derived so far", err)
 		return nil
 	}
-	if errors.Is(err, os.ErrPermission) {
-		a.say("the database cannot be written: the tables show what was derived last")
+	if unwritable(err) {
+		a.say("the database cannot be written (%v): the tables show what was derived last", err)
 		return nil
 	}
 	if err != nil {
@@ -232,11 +226,20 @@ func (a *app) rederive(names []string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := derive(db, p); err != nil {
+		if _, err := derive(db, p); unwritable(err) {
+			a.say("%v: the tables show what was derived before", err)
+			return nil
+		} else if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unwritable says that a database cannot be written for a reason that reading it does not have.
+func unwritable(err error) bool {
+	full := (*store.SpaceError)(nil)
+	return errors.As(err, &full) || errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // sweepsNamed lists the sweeps of the database, or the one that was asked for.

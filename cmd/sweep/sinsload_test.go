@@ -126,7 +126,7 @@ func TestSinsOfTheLoad(t *testing.T) {
 			name: "refusedConnections",
 			night: night{cell: lines{"contract.load.open": "", "contract.load.burst": "{}", "measure": "requests: 40", "warmup": "requests: 1"},
 				client: everyDial(10, syscall.ECONNREFUSED)},
-			doubts: []string{"baseline/*: error-rate suspect", "baseline/*: late-sends invalid"},
+			doubts: []string{"baseline/*: error-rate suspect"},
 		},
 		{
 			name: "waitForASlotIsDeclared",

@@ -85,21 +85,3 @@ func barsText(c *sweep.Cell) string {
 	}
 	return strings.Join(parts, ",")
 }
-
-// addBars adds to a view that depends on the SLO the one that its rows were judged by, where that is not the contracts' own:
-// the figures alone would not say it.
-func (s *scope) addBars(v *View) {
-	at := slices.Index(v.Columns, "cell")
-	if at < 0 || !slices.ContainsFunc([]string{"goodput_req_s", "estimate", "ratio"}, func(c string) bool { return slices.Contains(v.Columns, c) }) {
-		return
-	}
-	v.Columns = append(slices.Clip(v.Columns), "slo")
-	for i, row := range v.Rows {
-		name, _ := row[at].(string)
-		var bars any
-		if c := s.subject(name).cell; c != nil {
-			bars = nullText(barsText(&c.Cell))
-		}
-		v.Rows[i] = append(slices.Clip(row), bars)
-	}
-}

@@ -61,11 +61,7 @@ func Build(kind string, in Input) (*Table, error) {
 	}
 	s := newScope(in.complete())
 	s.mark(kind)
-	t, err := s.build(kind)
-	if err == nil && in.SLO != "" {
-		s.addBars(&t.View)
-	}
-	return t, err
+	return s.build(kind)
 }
 
 func (s *scope) build(kind string) (*Table, error) {
