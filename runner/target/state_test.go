@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,15 +83,14 @@ func TestResetCache(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				asked := 0
+				var asked atomic.Int64 // a request that was given up may still be answered
 				completions := new(fake)
 				d := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if r.URL.RequestURI() != test.path || r.Method != http.MethodPost {
 						completions.ServeHTTP(w, r)
 						return
 					}
-					status, body, _ := strings.Cut(test.answers[min(asked, len(test.answers)-1)], " ")
-					asked++
+					status, body, _ := strings.Cut(test.answers[min(int(asked.Add(1))-1, len(test.answers)-1)], " ")
 					var code int
 					fmt.Sscan(status, &code)
 					w.WriteHeader(code)
@@ -104,8 +104,8 @@ func TestResetCache(t *testing.T) {
 				if test.want != nil && !errors.Is(err, test.want) {
 					t.Errorf("%v is not %v", err, test.want)
 				}
-				if asked < test.asked-1 || asked > test.asked {
-					t.Errorf("asked %d times, want %d", asked, test.asked)
+				if n := int(asked.Load()); n < test.asked-1 || n > test.asked {
+					t.Errorf("asked %d times, want %d", n, test.asked)
 				}
 			})
 		})
