@@ -30,6 +30,7 @@ func (c *cellCheck) all() {
 	c.failed, c.at = map[string]error{}, map[string]int{}
 	for i := range c.definition.Cells {
 		c.index, c.cell = i, &c.definition.Cells[i]
+		c.words()
 		c.target()
 		c.durations()
 		c.window()

@@ -128,6 +128,8 @@ func (r *reader) problem(f fault) Problem {
 		p.Message, p.Hint = mismatch(f)
 	case kindBound:
 		p.Message, p.Hint = bound(f)
+	case kindBetween:
+		p.Message, p.Hint = r.between(f)
 	case kindUnfit:
 		p.Message, p.Hint = unfit(f)
 	case kindIncomplete:
@@ -219,7 +221,7 @@ func (r *reader) disjunction(f fault, p Problem) Problem {
 	var conflicts []fault
 	for _, other := range f.others {
 		switch other.kind {
-		case kindBound, kindUnfit:
+		case kindBound, kindBetween, kindUnfit:
 			return r.problem(other)
 		case kindConflict:
 			conflicts = append(conflicts, other)
@@ -253,9 +255,12 @@ func (r *reader) noType(f fault, p Problem) Problem {
 	if len(f.others) == 0 {
 		return p.at(r.place(f))
 	}
+	if slices.Contains(wanted, article("number")) {
+		wanted = []string{article("number")}
+	}
 	last := f.others[len(f.others)-1]
 	q := r.problem(last)
-	if len(wanted) > 1 && last.kind == kindMismatch {
+	if len(wanted) > 0 && last.kind == kindMismatch {
 		q.Message = fmt.Sprintf("invalid value %s (%s where %s is needed)", last.args[0], article(last.args[2]), strings.Join(wanted, " or "))
 	}
 	return q

@@ -23,7 +23,8 @@ const (
 	kindConflict
 	kindMismatch // of types
 	kindBound
-	kindUnfit // a validator says no
+	kindBetween // a whole number between two bounds that have none between them
+	kindUnfit   // a validator says no
 	kindIncomplete
 	kindReference
 	kindShort // a list
@@ -38,8 +39,10 @@ var kinds = map[string]kind{
 	"%d errors in empty disjunction:":                           kindDisjunction,
 	"conflicting values %s and %s":                              kindConflict,
 	"invalid value %v (out of bound %s)":                        kindBound,
+	"incompatible integer bounds %v and %v":                     kindBetween,
 	"invalid value %s (does not satisfy %s)":                    kindUnfit,
 	"incomplete value %v":                                       kindIncomplete,
+	"unresolved disjunction: %v":                                kindIncomplete,
 	"reference %q not found":                                    kindReference,
 	"incompatible list lengths (%d and %d)":                     kindShort,
 	"non-concrete value %v in operand to %s":                    kindIncomplete,

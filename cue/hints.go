@@ -120,6 +120,9 @@ func isNumber(kind string) bool { return kind == "int" || kind == "float" || kin
 // mismatch is the message for a value of another type than the schema's.
 func mismatch(f fault) (message, hint string) {
 	given, asked, is, want := f.args[0], f.args[1], f.args[2], f.args[3]
+	if written.MatchString(given) && written.MatchString(asked) {
+		return "conflicting values " + given + " and " + asked, ""
+	}
 	if !written.MatchString(given) && written.MatchString(asked) {
 		given, asked, is, want = asked, given, want, is // CUE names the two in the order in which it met them
 	}
@@ -143,17 +146,6 @@ func article(noun string) string {
 		return "an " + noun
 	}
 	return "a " + noun
-}
-
-// bound is the message for a value outside the schema's bounds: numbers keep them, patterns have a hint that says more.
-func bound(f fault) (message, hint string) {
-	if !strings.HasPrefix(f.args[1], "=~") {
-		return f.text, ""
-	}
-	if hint = hintFor(f.path); hint == "" {
-		return f.text, ""
-	}
-	return "invalid value " + withPassword.ReplaceAllString(f.args[0], "://…@"), hint
 }
 
 // withPassword finds what stands before the host of a URL.

@@ -14,6 +14,8 @@ import (
 const (
 	// maxTokens is more than any model takes, and little enough to make a prompt of.
 	maxTokens = 10_000_000
+	// maxTokenID is far beyond any vocabulary.
+	maxTokenID = 10_000_000
 	// widestSigma is the widest lognormal: a draw in forty is 20,000 times the median there.
 	widestSigma = 5
 )
@@ -25,6 +27,9 @@ func (c *cellCheck) lengths() {
 	c.distribution("contract.output.length", c.cell.Contract.Output.Length)
 	if prompt.IDs.From >= prompt.IDs.To {
 		c.report("contract.prompt.ids", fmt.Sprintf("no token id is in it: from %d is not below to %d", prompt.IDs.From, prompt.IDs.To), "")
+	}
+	if prompt.IDs.To > maxTokenID {
+		c.report("contract.prompt.ids.to", fmt.Sprintf("%d: no model's vocabulary has more than %d tokens", prompt.IDs.To, maxTokenID), "write the size of the model's vocabulary, or less")
 	}
 	if prompt.Shared != nil && prompt.Shared.Tokens > maxTokens {
 		c.tooLong("contract.prompt.shared.tokens", int64(prompt.Shared.Tokens))

@@ -199,6 +199,12 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Add("{}", ".json")
 	f.Add("x: schema.#Sweep\nx: 1", ".cue")
+	for _, line := range []string{"judge: margin: 1", "let x = 2, judge: margin: x", "judge: margin: -blocks", "title: \"a\\nb\"", "title: title", "seed: seed + 1", "grids: g: of: grids.g.of"} {
+		f.Add(strings.Replace(batchText(f), "schema.#Sweep & {", "schema.#Sweep & {\n"+line, 1), ".cue")
+	}
+	for _, rate := range []string{"contract.load.open.rate", "load.open.rate + 1", "[for x in [rate] {x}][0]"} {
+		f.Add(strings.Replace(batchText(f), "at.rate", rate, 1), ".cue")
+	}
 	f.Fuzz(func(t *testing.T, text, ext string) {
 		if ext != ".cue" && ext != ".yaml" && ext != ".json" {
 			t.Skip()

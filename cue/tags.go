@@ -117,8 +117,7 @@ func (r *reader) valueHint(f fault) string {
 	if !whole {
 		return ""
 	}
-	leaf := f.path[len(f.path)-1]
-	if refersTo(p.value, leaf) {
+	if r.refersToItself(f) {
 		return "it is computed from itself"
 	}
 	key := p.tag
@@ -128,26 +127,10 @@ func (r *reader) valueHint(f fault) string {
 	switch {
 	case key == "":
 		return ""
-	case strings.EqualFold(key, "revision"), leaf == "revision":
+	case strings.EqualFold(key, "revision"), f.path[len(f.path)-1] == "revision":
 		return "set it with -t " + key + "=COMMIT"
 	}
 	return "set it with -t " + key + "=VALUE"
-}
-
-// refersTo says whether x names a field as the last of a path.
-func refersTo(x ast.Node, name string) bool {
-	found := false
-	ast.Walk(x, func(n ast.Node) bool {
-		if selector, ok := n.(*ast.SelectorExpr); ok {
-			if last, _, err := ast.LabelName(selector.Sel); err == nil && last == name {
-				_, field := selector.X.(*ast.Ident)
-				found = found || field && selector.X.(*ast.Ident).Name != "at"
-			}
-			return false
-		}
-		return !found
-	}, nil)
-	return found
 }
 
 // tagOf is the key of the first tag that x takes a value from, by name, or empty.
