@@ -1,10 +1,24 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/inference-sweep/sweep/sweep"
+	sqlite3 "modernc.org/sqlite/lib"
 )
+
+// WriteRefused says that the operating system did not let SQLite write to a file of the database, or make it longer, for
+// another reason than a full disk: the file is as large as it may be, a quota is used up, or the disk fails.
+func WriteRefused(err error) bool {
+	switch sqliteCode(err) {
+	case sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC, sqlite3.SQLITE_IOERR_TRUNCATE,
+		sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMMAP:
+		full := (*SpaceError)(nil)
+		return !errors.As(err, &full)
+	}
+	return false
+}
 
 // ErrorCount is how many requests of one cell's block failed in one way.
 type ErrorCount struct {

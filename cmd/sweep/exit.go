@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/inference-sweep/sweep/cue"
+	"github.com/inference-sweep/sweep/store"
 	"github.com/inference-sweep/sweep/sweep"
 )
 
@@ -78,6 +79,8 @@ func (a *app) exitCode(err error) int {
 	hint := ""
 	if h := (*hintError)(nil); errors.As(err, &h) {
 		hint = h.hint
+	} else if store.WriteRefused(err) {
+		hint = "the system does not let the file grow: see its limit on the size of files (ulimit -f), the quota, and whether the disk fails; then the same command goes on"
 	}
 	a.explain(err.Error(), hint)
 	return exitEnvironment
