@@ -25,7 +25,7 @@ type Drive struct {
 	// Steady says during a warm-up that latencies have settled, which ends it early; nil for a warm-up of fixed extent.
 	Steady func() bool
 	// StartNS is when the load starts, from the epoch, and FirstSeq the number of its first request: what the trial sent
-	// before, one request after another, comes earlier and counts from 0.
+	// before its load comes earlier and counts from 0.
 	StartNS  int64
 	FirstSeq int64
 	// TailNS is how long load is kept up after the window, at most.
