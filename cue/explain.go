@@ -3,6 +3,7 @@ package cue
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,6 +107,9 @@ func (r *reader) written(f fault) (p place, whole bool) {
 	return r.outline.find(f.path)
 }
 
+// tooOld is what CUE says of the schema in a module of an older language.
+var tooOld = regexp.MustCompile(`is not available in version (v[0-9.]+); it was added in version "(v[0-9.]+)"`)
+
 // problem says one fault in the user's words, at the user's place.
 func (r *reader) problem(f fault) Problem {
 	p := Problem{Path: dotted(f.path), Message: f.text}
@@ -141,6 +145,10 @@ func (r *reader) problem(f fault) Problem {
 	case kindCycle:
 		p.Message = "structural cycle: it contains itself without end"
 	default:
+		if m := tooOld.FindStringSubmatch(f.text); m != nil {
+			p.Path, p.Message = "", "its module speaks CUE "+m[1]+", which is older than the schema's"
+			p.Hint = "write language: version: \"" + m[2] + "\", or newer, in cue.mod/module.cue"
+		}
 		if strings.HasPrefix(f.text, "cannot use") {
 			p.Message, p.Hint = strings.ReplaceAll(f.text, " (type _|_)", ""), hintFor(f.path)
 		}

@@ -48,6 +48,9 @@ func TestModules(t *testing.T) {
 		"in a module that depends on the schema": {files: map[string]string{
 			"cue.mod/module.cue": moduleFile + "deps: \"github.com/inference-sweep/sweep@v0\": v: \"v0.1.0\"\n"},
 			fails: "cue.mod/module.cue: deps lists github.com/inference-sweep/sweep@v0; leave it out: sweep brings its own schema"},
+		"in a module of an older language": {files: map[string]string{
+			"cue.mod/module.cue": "module: \"users.example@v0\"\nlanguage: version: \"v0.12.0\"\n"},
+			fails: `batch.cue: its module speaks CUE v0.12.0, which is older than the schema's; write language: version: "v0.14.0", or newer, in cue.mod/module.cue`},
 		"in a broken module": {files: map[string]string{"cue.mod/module.cue": "module: {\n"},
 			fails: "cue.mod/module.cue:1:11: invalid module file syntax: expected '}', found 'EOF'"},
 	} {
