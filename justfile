@@ -40,7 +40,7 @@ server URL *ARGS:
 build:
     CGO_ENABLED=0 go build -trimpath -o bin/sweep ./cmd/sweep
 
-# How sweep's client compares with a reader that does nothing but read: five minutes
+# How sweep's client compares with a reader that does nothing but read: ten minutes
 [group('bench')]
 bench *ARGS:
     go test -c -o bin/bench.test ./runner/bench
