@@ -282,6 +282,17 @@ func TestFloodLeavesTurns(t *testing.T) {
 	c.Close()
 }
 
+// dialNarrow makes connections that buffer few of the bytes that are written.
+func dialNarrow(bytes int) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		nc, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err == nil {
+			err = nc.(*net.TCPConn).SetWriteBuffer(bytes)
+		}
+		return nc, err
+	}
+}
+
 // A request larger than a socket holds is written while its server takes its time.
 func TestLongRequestToSlowReader(t *testing.T) {
 	const size = asideSocket - 4<<10
@@ -294,14 +305,7 @@ func TestLongRequestToSlowReader(t *testing.T) {
 			return scene{script: s0short}
 		})
 	})
-	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
-		nc, err := new(net.Dialer).DialContext(ctx, network, addr)
-		if err == nil {
-			err = nc.(*net.TCPConn).SetWriteBuffer(16 << 10)
-		}
-		return nc, err
-	}
-	c := mustClient(t, Config{Base: "http://" + l.Addr().String(), Dial: dial, Timeouts: usualTimeouts})
+	c := mustClient(t, Config{Base: "http://" + l.Addr().String(), Dial: dialNarrow(16 << 10), Timeouts: usualTimeouts})
 	defer c.Close()
 	req := chatRequest()
 	req.Body = bytes.Repeat([]byte(" "), size)

@@ -34,7 +34,7 @@ func TestCasesStarted(t *testing.T) {
 	var all sync.WaitGroup
 	for _, group := range [][]wireCase{framingCases, endingCases, tokenCases, timingCases} {
 		for _, c := range group {
-			if strings.Contains(c.script, "stay") && !strings.Contains(c.script, "done") || strings.Contains(c.script, "@2200") {
+			if c.long() {
 				continue
 			}
 			var exact *sweep.Request
@@ -77,15 +77,8 @@ func TestStartWritesTheRestAside(t *testing.T) {
 			return scene{script: s0short}
 		})
 	})
-	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
-		nc, err := new(net.Dialer).DialContext(ctx, network, addr)
-		if err == nil {
-			err = nc.(*net.TCPConn).SetWriteBuffer(1)
-		}
-		return nc, err
-	}
 	st := &stage{epoch: time.Now()}
-	st.start(t, Config{Base: "http://" + l.Addr().String(), Dial: dial})
+	st.start(t, Config{Base: "http://" + l.Addr().String(), Dial: dialNarrow(1)})
 	defer st.Close()
 	req := chatRequest()
 	req.Body = bytes.Repeat([]byte(" "), size)
