@@ -19,13 +19,17 @@ var slowing = []struct{ key, name, words string }{
 func checkClocks(j *judged) {
 	var found []string
 	cappedUS, _, capped := j.growth(sweep.ObsPowerCappedUS)
+	gpus := 1.0 // the counts are sums over them
+	if n, ok := j.observed.number(sweep.ObsGPUs); ok && n > 1 {
+		gpus = n
+	}
 	for _, s := range slowing {
 		us, overNS, ok := j.growth(s.key)
 		// Some drivers keep one count for the power limit and for heat, which then tells nothing of heat.
 		if !ok || capped && s.key == sweep.ObsSWThermalUS && us == cappedUS {
 			continue
 		}
-		share := us * 1e3 / overNS
+		share := us * 1e3 / overNS / gpus
 		if _, much := beyond(throttled, share); much {
 			found = append(found, s.words+" for "+percent(share)+" of the time")
 		}

@@ -14,4 +14,4 @@ import "github.com/inference-sweep/sweep/sweep/analysis"
 // change to a rule counts one up.
 const Version = analysis.Version + rulesVersion
 
-const rulesVersion = 5
+const rulesVersion = 6

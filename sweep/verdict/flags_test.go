@@ -501,3 +501,19 @@ func TestThrottled(t *testing.T) {
 		}
 	}
 }
+
+// The counts of several GPUs are one sum: what counts is their share of the time of all.
+func TestThrottledGPUs(t *testing.T) {
+	const second = int64(1e6) // in what nvidia-smi counts in
+	for slowedS, want := range map[int64]bool{7: false, 16: true} {
+		plan := onlyBaseline(t)
+		plan.Cells[0].Cell.Contract.Hardware.Gpus = 8
+		f := even(plan, 400)
+		says(sweep.ObsGPUs, int64(8))(&f)
+		readsClocks(sweep.ObsHWThermalUS, 5*second, (5+slowedS)*second)(&f)
+		d := deriveTrial(t, plan, f)
+		if got := slices.ContainsFunc(d.Flags, func(flag sweep.Flag) bool { return flag.Code == "throttled" }); got != want {
+			t.Errorf("slowed for %d s of 800: flagged %t", slowedS, got)
+		}
+	}
+}
